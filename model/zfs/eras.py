@@ -55,7 +55,7 @@ from model.zfs.vdev.queue_classes import (
     ClassParams,
 )
 from model.zfs.vdev.raid import PADDING_OPTIONAL, PADDING_WITH_COLUMNS, RaidzParams
-from model.zfs.zil.log import ZilParams
+from model.zfs.zil.log import BY_BLOCK, BY_WRITE, ZilParams
 
 
 class Era(NamedTuple):
@@ -114,7 +114,8 @@ _B141 = _since(
     queue={"write_gap_bytes": 2**12, "max_pending": 10, "cache_fill_priority": 1},  # hg 10105, 10801, 11146
     zfetch={"covered_if_missed": 0},  # hg 10474
     raidz={"padding": PADDING_OPTIONAL, "max_parity": 3},  # hg 10105, b121; b120
-    zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0},  # hg 10310, 11670, 11670, by 11670
+    zil={"has_logbias": 1, "slim": 1, "slog_limit_bytes": 2**20, "strict": 0,  # hg 10310, 11670, 11670, by 11670
+         "on_zvol": BY_BLOCK},  # by 10310
     metaslab={
         "defer_txgs": 2, "skips_unchanged": 1,  # hg 10921
         "bias_against": OWN_CLASS,  # hg 10922
@@ -135,7 +136,7 @@ _OPENZFS_2013 = _since(
            "scrub_priority": SCRUB_CLASS},
 )
 _OPENZFS_2017 = _since(_OPENZFS_2013, indirect={"shift": 10}, classes={"min_per_class": (10, 10, 1, 2, 1)},
-                       records={"max_bytes": 2**24, "stay_compressed": 1},
+                       records={"max_bytes": 2**24, "stay_compressed": 1}, zil={"on_zvol": BY_WRITE},  # change 7578
                        zfetch={"max_distance_bytes": 2**23},
                        queue={"bridges_beyond": 1})  # change 8005
 _OPENZFS_2019 = _since(_OPENZFS_2017, txg={"sync_bytes": 0}, queue={"aggregation_bytes": 2**20})

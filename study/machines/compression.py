@@ -42,7 +42,7 @@ def of_indexes_and_tables(whole: float, of_index: float, share: float) -> tuple[
 
 def differs(machine: Scenario) -> bool:
     """Whether files of the scenario's database are compressed, and not all alike."""
-    return machine.files.kind == "zfs" and machine.files.compress_ratio > 1 and machine.database.kind == "postgres"
+    return machine.files.kind != "ufs" and machine.files.compress_ratio > 1 and machine.database.kind == "postgres"
 
 
 def _log(machine: Scenario) -> str:

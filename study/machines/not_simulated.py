@@ -19,8 +19,9 @@ ENTRIES: dict[str, dict[str, str]] = {
         "recordsize": "is called record_kib here, in KiB; write record_kib = 8 for recordsize=8K",
         "compression": "is called compress_ratio here; give what `zfs get compressratio` says",
         "special_small_blocks": "is for a special vdev, which is not simulated; leave it out",
-        "volblocksize": "is of a zvol, which is not simulated; nearest is record_kib of the same size",
-        "volblocksize_kib": "is of a zvol, which is not simulated; nearest is record_kib of the same size",
+        "volblocksize": "is called volblocksize_kib here, in KiB; write kind = \"zvol\" and volblocksize_kib = 8 for "
+                        "volblocksize=8K",
+        "zvol": "is a kind here; write kind = \"zvol\"",
         "encryption": "is not simulated; leave it out, and take the prediction as an upper bound",
         "zfs_arc_max": "is called arc_max_mib here, in MiB",
         "zfs_prefetch_disable": "is called prefetch here, and the other way round: prefetch = false",
@@ -40,10 +41,8 @@ OF_MODULE = ("zfs_", "l2arc_", "zil_", "spa_", "metaslab_", "dbuf_")
 AS_BUILT = "is a parameter of ZFS's module that cannot be set here; leave it out, and `era` has it as its release set it"
 NEAREST_FILES = 'nearest is kind = "zfs" with record_kib as large as the database\'s page'
 KINDS = {
-    "files": {"zvol": "a zvol and what lies on it are not simulated; nearest is kind = \"zfs\" with record_kib of its "
-                      "volblocksize, without the file system on it",
-              **{name: f"{name} is not simulated; {NEAREST_FILES}"
-                 for name in ("ext4", "ext3", "xfs", "btrfs", "ntfs")}},
+    "files": {name: f"{name} is not simulated; {NEAREST_FILES}; on a zvol it is kind = \"zvol\""
+              for name in ("ext4", "ext3", "xfs", "btrfs", "ntfs")},
     "database": {name: f"{name} is not simulated; choose postgres, innodb or oracle"
                  for name in ("sqlite", "mongodb", "mssql", "db2", "cassandra", "redis", "rocksdb")},
 }

@@ -6,7 +6,7 @@ from study.machines.storage import Devices, sheet
 
 def dangers(machine: Scenario) -> tuple[str, ...]:
     """One sentence for each."""
-    told = _of_files(machine) if machine.files.kind == "zfs" else []
+    told = _of_files(machine) if machine.files.kind != "ufs" else []
     settings = conf.check(machine.database.kind, machine.database.conf)
     of_database = {"postgres": _of_postgres, "innodb": _of_innodb}.get(machine.database.kind)
     return tuple(told + (of_database(machine, settings) if of_database else []))
@@ -43,7 +43,7 @@ def _of_innodb(machine: Scenario, settings: dict) -> list[str]:
 
 
 def _torn_pages(machine: Scenario, setting: str, page_kib: int) -> str:
-    is_whole = machine.files.kind == "zfs" and machine.files.record_kib >= page_kib
+    is_whole = machine.files.kind == "zfs" and machine.files.record_kib >= page_kib      # a guest may write half a page
     return (WHOLE if is_whole else TORN).format(setting=setting)
 
 

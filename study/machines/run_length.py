@@ -186,7 +186,7 @@ def _pace(counts: dict, before: float) -> float:
 
 def group_seconds(machine: Scenario) -> float:
     """Between transaction groups, if nobody asks for the next one; 0 if there are none."""
-    return machines.eras.era(machine.files.era).txg.timeout_ns / clock.SECOND_NS if machine.files.kind == "zfs" else 0.0
+    return machines.eras.era(machine.files.era).txg.timeout_ns / clock.SECOND_NS if machine.files.kind != "ufs" else 0.0
 
 
 def groups_scale(machine: Scenario, k: float, tps: float, max_transactions: int = MAX_TRANSACTIONS) -> float:
@@ -264,7 +264,7 @@ def scaling(machine: Scenario, wanted: float) -> float:
     server = machine.postgres
     buffers = servers.buffer_bytes(machine)
     max_factor = min(*_max_factors(server), buffers / max(MIN_BUFFERS, 2**18 * server.clients),
-                     machines.arc_max_bytes(machine) / 2**26 if machine.files.kind == "zfs" else MAX_FACTOR,
+                     machines.arc_max_bytes(machine) / 2**26 if machine.files.kind != "ufs" else MAX_FACTOR,
                      _timeout(machine) / MIN_TIMEOUT)
     return max(1.0, min(wanted, max_factor))
 
@@ -286,7 +286,7 @@ def smaller(machine: Scenario, k: float, groups: float | None = None, keeps_inte
     groups by `groups`, or by k."""
     if k <= 1 and (groups or 1) <= 1:
         return machine
-    if machine.files.kind == "zfs":
+    if machine.files.kind != "ufs":
         machine = changed(machine, {"files.to_scale": machine.files.to_scale * k, "files.groups_to_scale": groups or k})
     if k <= 1:
         return machine
@@ -296,7 +296,7 @@ def smaller(machine: Scenario, k: float, groups: float | None = None, keeps_inte
     if not keeps_interval:
         changes["database.conf.checkpoint_timeout"] = f"{settings.checkpoint_timeout_ns / k / 1e6:.0f}ms"
         changes |= _less_log(machine, settings, k)
-    if machine.files.kind == "zfs":
+    if machine.files.kind != "ufs":
         changes["files.arc_max_mib"] = machines.arc_max_bytes(machine) / k / 2**20
     for path, pool in (("pool", machine.pool), ("log_pool", machine.log_pool)):
         if pool is not None and pool.cache is not None:

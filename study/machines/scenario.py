@@ -19,9 +19,9 @@ from model.zfs import eras
 from study import errors
 from study.errors import UserError
 from study.machines import conf, not_simulated
-from study.machines.base_section import Section
+from study.machines.base_section import Section, every_kind
 from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
-from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs
+from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs, Zvol
 from study.project import DATA
 
 
@@ -46,7 +46,7 @@ class Scenario(Section):
     title: str = ""
     """A name for people."""
     host: Host = Host()
-    files: Annotated[Zfs | Ufs, Field(discriminator="kind")] = Zfs()
+    files: Annotated[Zfs | Zvol | Ufs, Field(discriminator="kind")] = Zfs()
     pool: Pool
     log_pool: Pool | None = None
     """The database's log on a pool of its own."""
@@ -89,7 +89,7 @@ class Scenario(Section):
         if isinstance(database := content.get("database"), dict):
             content["database"] = not_simulated.mariadb(database)
         files = content.get("files", {"kind": "zfs"})
-        if isinstance(files, dict) and files["kind"] == "zfs":
+        if isinstance(files, dict) and files["kind"] in ("zfs", "zvol"):
             content["files"] = {"era": _era_of_its_time(content)} | files
         return content
 
@@ -200,8 +200,10 @@ def sentence(name: str, error: ValidationError, within: str = "") -> str:
 
 def _told(complaint: ErrorDetails, within: str) -> str:
     """One complaint in words."""
-    kinds = ("zfs", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
-    parts = [str(part + 1 if isinstance(part, int) else part) for part in complaint["loc"] if part not in kinds]
+    kinds = ("zfs", "zvol", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
+    place = complaint["loc"]
+    parts = [str(part + 1 if isinstance(part, int) else part) for before, part in zip(("", *place), place, strict=False)
+             if part not in kinds or before not in ("files", "database", "script")]
     entry, of_kind = ".".join([within] * bool(within) + parts), complaint.get("ctx", {})
     end = {"extra_forbidden": _unknown(*["", "", *parts][-2:]),
            "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
@@ -214,7 +216,7 @@ def _told(complaint: ErrorDetails, within: str) -> str:
 
 
 SECTIONS: dict[str, tuple[type[Section], ...]] = {
-    "[host]": (Host,), "[files]": (Zfs, Ufs), "[pool]": (Pool,), "[pool.data]": (Devices,),
+    "[host]": (Host,), "[files]": (Zfs, Zvol, Ufs), "[pool]": (Pool,), "[pool.data]": (Devices,),
     "[database]": (Postgres, Innodb, Oracle), "[database.script]": (Script,)}
 
 
@@ -222,9 +224,9 @@ def _unknown(section: str, word: str) -> str:
     """What is wrong with an entry of that name."""
     if nearest := not_simulated.known(section, word):
         return nearest
-    known = {name for kind in Section.__subclasses__() for name in kind.model_fields}
+    known = {name for kind in every_kind() for name in kind.by_key()}
     if word in known:
-        elsewhere = [title for title, kinds in SECTIONS.items() if any(word in kind.model_fields for kind in kinds)]
+        elsewhere = [title for title, kinds in SECTIONS.items() if any(word in kind.by_key() for kind in kinds)]
         here = "nothing that a section of this kind has"
         if not elsewhere or section in [title.strip("[]").split(".")[-1] for title in elsewhere]:
             return f"is {here}; leave it out"

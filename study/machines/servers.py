@@ -31,7 +31,7 @@ def speed(machine: Scenario, values: dict) -> float:
 def system(machine: Scenario) -> str:
     """As the scenario says; if it does not, of its time: Linux with OpenZFS or PostgreSQL from 9.5 on, Solaris before."""
     version = getattr(machine.database, "version", None)
-    on_openzfs = machine.files.kind == "zfs" and machine.files.era.startswith("openzfs")
+    on_openzfs = machine.files.kind != "ufs" and machine.files.era.startswith("openzfs")
     of_linux = on_openzfs or (isinstance(version, float) and version >= 9.5)
     return machine.host.system or ("linux" if of_linux else "solaris")
 

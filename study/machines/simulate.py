@@ -44,7 +44,7 @@ from study.machines.servers import (
     speed,
     system,
 )
-from study.machines.storage import GIB, sheet
+from study.machines.storage import GIB, Zvol, sheet
 
 PAGES_OF_A_BRANCH = 100_000 // 61 + 274      # of accounts and of their index: see model.databases.postgres.pgbench
 SEGMENT_BYTES = postgres_state.SEGMENT_BYTES
@@ -120,7 +120,8 @@ def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_sto
     own = files.log_record_kib is not None and machine.log_pool is None
     disks = [part for part in devices_of(machine) if sheet(part.sheet).kind == "disk"]    # alike, to the model
     return zfs_store.FileSettings(
-        record_bytes=files.record_kib * 1024, log_record_bytes=(files.log_record_kib or files.record_kib) * 1024,
+        record_bytes=round(files.record_kib * 1024),
+        log_record_bytes=round((files.log_record_kib or files.record_kib) * 1024), on_zvol=int(isinstance(files, Zvol)),
         own_log_system=int(own or machine.log_pool is not None), compress_pct=round(100 / files.compress_ratio),
         primarycache=policy(files.primarycache), secondarycache=policy(files.secondarycache),
         logbias_throughput=int(files.logbias == "throughput"),
@@ -289,7 +290,7 @@ def device_counts(place: Both, since: float = 0) -> dict:
 
 def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0) -> None:
     """UserError unless tables and log go on their disks. (PostgreSQL's log has no size that it must have.)"""
-    tables = table_bytes / machine.files.compress_ratio if machine.files.kind == "zfs" else table_bytes
+    tables = table_bytes / machine.files.compress_ratio if machine.files.kind != "ufs" else table_bytes
     on_pool = tables if machine.log_pool else tables + log_bytes
     for content, pool, n_bytes in (("database", machine.pool, on_pool), ("database's log", machine.log_pool, log_bytes)):
         if pool is not None and n_bytes > 0.95 * pool.data.usable_bytes:

@@ -18,6 +18,8 @@ PARITY = {"raidz1": 1, "raidz2": 2, "raidz3": 3}
 KIB, GIB = 2**10, 2**30
 LARGEST_RECORD = max(era.records.max_bytes for era in eras.ERAS.values()) // KIB
 WITH_SYNC = list(eras.ERAS)[list(eras.ERAS).index("b141"):]     # the property: PSARC 2010/108, onnv_140
+SMALLEST_BLOCK = 512            # B of a zvol: SPA_MINBLOCKSIZE
+WITH_WIDER_ZVOLS = ["openzfs"]  # of 16 KiB if nothing is said: OpenZFS 2.2, pull request 12406
 MAX_DEVICES = 1024              # that there is room for in a simulation
 
 
@@ -120,9 +122,16 @@ class Pool(Section):
         return self
 
 
-def _check_record(name: str, kib: int, era: str) -> None:
-    """ValueError unless the build has such records."""
+def _check_record(name: str, kib: float, era: str) -> None:
+    """ValueError unless the build has such records, or blocks of a zvol."""
     maximum = eras.ERAS[era].records.max_bytes // KIB
+    if name.endswith("volblocksize_kib"):
+        n_bytes = kib * KIB
+        if not SMALLEST_BLOCK <= n_bytes <= maximum * KIB or n_bytes != int(n_bytes) or int(n_bytes) & (int(n_bytes) - 1):
+            raise ValueError(f"{name} is {kib:g}, but a block of a zvol is a power of two, of 0.5 to {maximum} KiB with era "
+                             f"{era}; choose one")
+        return
+    kib = int(kib)
     if kib < 1 or kib & (kib - 1):
         raise ValueError(f"{name} is {kib}, but a record is a power of two, of 1 to {maximum} KiB with era {era}; "
                          "choose one")
@@ -174,11 +183,26 @@ class Zfs(Section):
     groups_to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0
     """How many times shorter transaction groups are. Set by the program, likewise."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_kind(cls, content: object) -> object:
+        """Sizes of records are a file system's, of blocks a zvol's. A zvol has those of its release if nothing is said."""
+        if not isinstance(content, dict):
+            return content
+        for name in OF_A_ZVOL if cls is Zfs else OF_FILES:
+            if content.get(name) is not None:
+                raise ValueError(f"{name} is {content[name]}, but kind is {'zfs' if cls is Zfs else 'zvol'}; " + (
+                    'a file system has record_kib, so leave it out or write kind = "zvol"' if cls is Zfs else
+                    "all files of a zvol lie in blocks of volblocksize_kib, so leave it out"))
+        is_wider = cls is Zvol and content.get("era") in WITH_WIDER_ZVOLS
+        return {"volblocksize_kib": 16} | content if is_wider else content
+
     @model_validator(mode="after")
     def _can_be(self) -> Self:
         if self.era not in eras.ERAS:
             raise ValueError(f"era is '{self.era}', but the builds known are {', '.join(eras.ERAS)}; choose one of these")
-        for name, value in (("record_kib", self.record_kib), ("log_record_kib", self.log_record_kib)):
+        keys = OF_A_ZVOL if isinstance(self, Zvol) else OF_FILES
+        for name, value in zip(keys, (self.record_kib, self.log_record_kib), strict=True):
             if value is not None:
                 _check_record(name, value, self.era)
         if self.logbias == "throughput" and not eras.ERAS[self.era].zil.has_logbias:
@@ -201,6 +225,18 @@ class Zfs(Section):
     def holds_compressed(self) -> bool:
         stays = self.compressed_arc
         return bool(eras.ERAS[self.era].records.stay_compressed) if stays is None else stays
+
+
+class Zvol(Zfs):
+    """A guest's disk on ZFS, with the database's files on it. All other keys are those of `kind = "zfs"`."""
+    kind: Literal["zvol"] = "zvol"      # type: ignore[assignment]
+    record_kib: float = Field(default=8, alias="volblocksize_kib")      # type: ignore[assignment]
+    """Its volblocksize, KiB: a power of two from 0.5 on, and no more than a record. Left out: 8; 16 with era `openzfs`."""
+    log_record_kib: float | None = Field(default=None, alias="log_volblocksize_kib")    # type: ignore[assignment]
+    """The database's log is on a zvol of its own, with such blocks, KiB. Left out: on the tables' zvol."""
+
+
+OF_FILES, OF_A_ZVOL = ("record_kib", "log_record_kib"), ("volblocksize_kib", "log_volblocksize_kib")
 
 
 class Ufs(Section):

@@ -156,28 +156,30 @@ def _files(seen: Seen, data: Place, log: Place) -> list[Line]:
     version = seen.texts.get("/sys/module/zfs/version", "").strip()
     number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     era = next((era for first, era in ERAS if number >= first), None)
-    made = [Line("files", "kind", "zfs", f"data set {data.dataset}" if data.dataset else
+    kind = "zvol" if "volblocksize" in data.properties else "zfs"
+    made = [Line("files", "kind", kind, f"data set {data.dataset}" if data.dataset else
                  "not seen: no pool of ZFS; this is the machine as it would be with one"),
             Line("files", "era", era, f"/sys/module/zfs/version: {version}") if era else
             Line("files", "", None, "not seen: the version of ZFS; the likeliest for the database is taken")]
-    made += _properties(data.properties, "") if data.properties else [
+    made += _properties(data.properties, "", kind) if data.properties else [
         Line("files", "", None, "not seen: properties of a data set; ZFS as it comes is taken, with records of 128 KiB")]
     if log.dataset != data.dataset:
-        made += _properties(log.properties, "log_", f", data set {log.dataset} of pg_wal")
+        made += _properties(log.properties, "log_", kind, f", data set {log.dataset} of pg_wal")
     made += [line for name, change in _PARAMETERS.items() if (line := change(seen.texts.get(
         f"/sys/module/zfs/parameters/{name}", "").strip()))]
     return [*made, Line("files", "", None, "not seen: what is in memory at the start; it is drawn")]
 
 
-def _properties(properties: dict[str, str], prefix: str, end: str = "") -> list[Line]:
+def _properties(properties: dict[str, str], prefix: str, kind: str, end: str = "") -> list[Line]:
     """Of a data set; of that of the log, only what a scenario has of it."""
     source, made = f"zfs get{end}", []
+    of_size, size = ("volblocksize", "volblocksize_kib") if kind == "zvol" else ("recordsize", "record_kib")
 
     def add(key: str, value: Any, why: str) -> None:
-        if not prefix or key in ("record_kib", "logbias", ""):
+        if not prefix or key in (size, "logbias", ""):
             made.append(Line("files", f"{prefix}{key}" if key else "", value, why))
-    if (record := properties.get("recordsize", "")).isdigit() and int(record) >= KIB:
-        add("record_kib", int(record) // KIB, f"{source}: recordsize")
+    if (n_bytes := properties.get(of_size, "")).isdigit() and int(n_bytes) >= KIB:
+        add(size, int(n_bytes) // KIB, f"{source}: {of_size}")
     for name, nearest in (("primarycache", "metadata"), ("secondarycache", "none")):
         if value := properties.get(name):
             known = get_args(scenario.Zfs.model_fields[name].annotation)

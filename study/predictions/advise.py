@@ -145,7 +145,7 @@ def at_work(machine: Scenario) -> Scenario:
     """The server after hours of work, unless its file says otherwise: what fits into the ARC, a cache device and InnoDB's
     buffers is there. (Those of PostgreSQL: `study.machines.run_length`; of Oracle: `model.databases.oracle.start`.)"""
     changes: dict[str, Any] = {"files.warm": True} if machine.files.warm is None else {}
-    if machine.files.kind == "zfs" and machine.files.cache_warm is None:
+    if machine.files.kind != "ufs" and machine.files.cache_warm is None:
         changes["files.cache_warm"] = machine.files.warm is not False
     if machine.database.kind == "innodb" and machine.database.start is None:
         changes["database.start"] = "warm"

@@ -44,7 +44,7 @@ def of(machine: Scenario, experiment: str, budget: run_length.Budget = run_lengt
     for sheet in dict.fromkeys(devices.sheet for devices in devices_of(machine)):
         names.append(_parts(machine, sheet))
         calls.append((length, values | sheet_speed.faster(sheet, values), 2.0))
-    if machine.files.kind == "zfs" and machine.files.has_zil:
+    if machine.files.kind != "ufs" and machine.files.has_zil:
         names.append(COMMITS)
         calls.append((_changed(length, {"files.sync": "disabled"}), values, 1.0))
     times = on_all_processors(_time, calls)

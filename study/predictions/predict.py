@@ -25,6 +25,7 @@ from study.machines import conf, pool_fill, run_length
 from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
+from study.machines.storage import Zvol
 from study.project import digest, write_atomically
 
 DRAWS, SEEDS = 24, 1
@@ -167,7 +168,7 @@ def _as_toml(value: object) -> str:
 
 def era_taken(content: dict, machine: Scenario) -> str:
     """Which build of ZFS is taken where a scenario (`content`, as it is in its file) names none; else nothing."""
-    if machine.files.kind != "zfs" or "era" in content.get("files", {}):
+    if machine.files.kind == "ufs" or "era" in content.get("files", {}):
         return ""
     version = getattr(machine.database, "version", None)
     words = [f"{version:g}" if isinstance(version, float) else f"{version}"] * bool(version)
@@ -176,9 +177,13 @@ def era_taken(content: dict, machine: Scenario) -> str:
             "choose, set era in [files]")
 
 
+GUEST = ("The guest on the zvol is not simulated: its journal and metadata add writes and flushes, and it takes processor "
+         "time. Nor is its page cache: calls reach the zvol at once, and the ARC alone holds what the database does not.")
+
+
 def notes(machine: Scenario) -> tuple[str, ...]:
     """What a reader must know: safety that is traded, settings without effect, rules of another time."""
-    lines = list(dangers(machine))
+    lines = list(dangers(machine)) + [GUEST] * isinstance(machine.files, Zvol)
     kind = machine.database.kind
     lines += [f"{name}: {why}" for name in machine.database.conf if (why := conf.unfelt(kind, name))]
     if machine.database.kind == "innodb" and machine.database.version is None:
@@ -186,7 +191,7 @@ def notes(machine: Scenario) -> tuple[str, ...]:
                      "ones take up to twice the processor time for a write.")
     lines += [pool_fill.note(name, pool, eras.era(machine.zfs.era)) for name, pool in
               (("pool", machine.pool), ("log_pool", machine.log_pool)) if pool is not None and pool.fill]
-    if machine.files.kind == "zfs" and machines.system(machine) != "solaris":
+    if machine.files.kind != "ufs" and machines.system(machine) != "solaris":
         if machine.files.era.startswith("openzfs"):
             lines.append(f"OpenZFS is taken as era {machine.files.era}: build b141 without the vdev cache, but with the "
                          "write throttle and queues of that time. Its real prefetch and space maps are younger.")
@@ -200,7 +205,7 @@ def as_json(prediction: Prediction, others: dict | None = None) -> str:
     """What can be committed before anyone measures: the scenario, the intervals, and what they were made by; and what the
     caller has to say besides."""
     keys = prediction.scenario.model_dump(mode="json")
-    if prediction.scenario.files.kind == "zfs":
+    if prediction.scenario.files.kind != "ufs":
         keys["files"]["compressed_arc"] = prediction.scenario.files.holds_compressed
     return json.dumps({
         "scenario": keys,

@@ -54,6 +54,7 @@ SOUND = {
     "OpenZFS of 2013": {"name": "openzfs_2013", "mix": ((WRITE, 1.0),), "n": 600, "n_pages": 20_000, "n_processes": 4},
     "OpenZFS, what the log writes in place": {"name": "openzfs", "logbias_throughput": 1, "log_record_bytes": 2**16},
     "primarycache=metadata": {"primarycache": METADATA_ONLY, "is_warm": 0},
+    "a zvol": {"on_zvol": 1, "name": "openzfs_2017"},
     "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
     "writers sleep": {"mix": ((WRITE, 1.0),), "n": 300, "n_pages": 20_000, "record_bytes": 2**17, "memory_bytes": 2**29,
                       "name": "b89", "n_processes": 8, "think_ns": SECOND // 100},

@@ -358,7 +358,7 @@ def per_group(r):
     """How many records of the table each group dirtied, and how many writes of it there were."""
     groups = defaultdict(int)
     for block, txg in r.dirtied:
-        groups[txg] += block >= r.m.files.base[1, 0]
+        groups[txg] += block >= r.m.files.first[1]
     return dict(groups)
 
 

@@ -65,7 +65,7 @@ OF_ZFS = {"cold, with cache device": {"cache_is_warm": 1}, "an SSD": {"mix": ((R
           "onnv_69": {}, "primarycache=metadata": {},
           "OpenZFS of 2013": {"n": 80, "n_pages": 4000, "record_bytes": 2**17, "memory_bytes": 2**26},
           "OpenZFS, what the log writes in place": {"name": "openzfs_2013"},
-          "RAID-Z of OpenZFS": {}}
+          "RAID-Z of OpenZFS": {}, "a zvol": {}}
 MS = 10**6
 
 

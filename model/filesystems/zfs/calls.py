@@ -21,6 +21,11 @@ unless the call ends with a commit. A commit waits for the intent log (`model.zf
 says so.
 With sync=always every call that writes ends with one (zfs_vnops.c, `zfs_write`: `os_sync == ZFS_SYNC_ALWAYS`).
 So does every read there; it finds its file committed, and is left out.
+
+On a zvol files are ranges of it, and who writes to it, a guest, tells it nothing of files: a flush commits all that was
+written to it (zvol.c: `zvol_strategy`, `zvol_write`; object `ZVOL_OBJ`). A write that is to be stable when it returns is a
+write and a flush. A write is one transaction, whatever it covers. There is no entry for a new file. Ours: each file begins
+with a block of its own, and calls are handed on as they come: no guest joins them, holds them back or adds its own.
 """
 
 from model.events import ring
@@ -47,7 +52,7 @@ from model.zfs.txg.throttle import DIRTY_DATA, GOES_ON, delayed_until, note_dirt
 from model.zfs.txg.throttle import SLEEPS as TO_SLEEP
 from model.zfs.txg.throttle import WAITS as TO_WAIT
 from model.zfs.zil.commit import commit
-from model.zfs.zil.log import NOT_SYNC, O_DSYNC, has_room, max_entries, record, record_other
+from model.zfs.zil.log import NOT_SYNC, O_DSYNC, enter, has_room, max_entries, record_other, way_of, way_on_zvol
 
 DNODE_BLOCK_BYTES = 2**14  # of a file system's files (spec 5.1)
 
@@ -74,6 +79,7 @@ def begin(m, now, p, row):
     process, operation = m.process, row[p, call.OPERATION]
     process[p, fs.OPERATION], process[p, fs.FILE] = operation, file_number(len(m.of_file), operation, row[p, call.FILE])
     process[p, fs.AT], process[p, fs.END] = row[p, call.OFFSET], row[p, call.OFFSET] + row[p, call.N_BYTES]
+    process[p, fs.N_ASKED] = row[p, call.N_BYTES]
     process[p, fs.BEGAN], process[p, fs.HAS_WAITED], process[p, fs.HAS_SLEPT] = now, 0, 0
     process[p, fs.TX_BEGAN], process[p, fs.N_WRITTEN] = now, 0
     process[p, fs.STAGE] = LOOKS
@@ -136,6 +142,24 @@ def _is_opened_so(operation):
 
 
 @part
+def _way(m, p, log, n_bytes, opened):
+    """How the data of a piece come into the intent log."""
+    settings, file = settings_of(m.zil_settings, log), m.process[p, fs.FILE]
+    if not m.s.on_zvol:
+        return way_of(m.zil_params, settings, n_bytes, opened)
+    left, asked = m.process[p, fs.END] - m.process[p, fs.AT], m.process[p, fs.N_ASKED]
+    if m.process[p, fs.OPERATION] == WAL_CREATE:
+        left = asked = m.of_file[file, fs.PAGE]
+    return way_on_zvol(m.zil_params, settings, m.files.record_bytes[file], n_bytes, left, asked, opened)
+
+
+@kernel
+def _opened(s, operation):
+    """How the call's file is opened, as the intent log has it."""
+    return O_DSYNC if (s.sync_always if s.on_zvol else _is_opened_so(operation)) else NOT_SYNC
+
+
+@part
 def _dirty(m, now, p):
     """The record of a piece is dirtied. False if `p` has to wait for who is reading it."""
     file, number, txg = m.process[p, fs.FILE], record_of(m.process, m.of_file, m.files.record_bytes, p), m.txgs.open_txg[0]
@@ -155,12 +179,12 @@ def _dirty(m, now, p):
     if m.early_in[block] == txg:
         m.early_in[block] = 0
     count(m.tally, stat.PIECES, 1, now)
-    log, opened = m.of_file[file, fs.INTENT_LOG], O_DSYNC if _is_opened_so(m.process[p, fs.OPERATION]) else NOT_SYNC
+    log, opened = m.of_file[file, fs.INTENT_LOG], _opened(m.s, m.process[p, fs.OPERATION])
     n_bytes = piece_bytes(m.process, m.of_file, m.files.record_bytes, p)
-    if m.process[p, fs.OPERATION] == WAL_CREATE and m.process[p, fs.N_WRITTEN] == 0:
+    if m.process[p, fs.OPERATION] == WAL_CREATE and m.process[p, fs.N_WRITTEN] == 0 and not m.s.on_zvol:
         record_other(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 0, txg)
-    record(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, block, m.files.record_bytes[file], n_bytes,
-           opened, txg)
+    enter(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, block, m.files.record_bytes[file], n_bytes,
+          _way(m, p, log, n_bytes, opened), opened, txg)
     return True
 
 
@@ -171,9 +195,9 @@ def _dirty(m, now, p):
 def _commit(m, db_calendar, now, p):
     m.process[p, fs.STAGE] = IN_COMMIT
     file = m.process[p, fs.FILE]
-    log = m.of_file[file, fs.INTENT_LOG]
+    log, whose = m.of_file[file, fs.INTENT_LOG], 0 if m.s.on_zvol else 1 + file
     count(m.tally, stat.COMMITTED, 1, now)
-    at_once = commit(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, 1 + file, p, m.txgs.open_txg[0])
+    at_once = commit(m.zil, m.zil_params, settings_of(m.zil_settings, log), log, whose, p, m.txgs.open_txg[0])
     m.sync[fs.LOG_CALLED] = 1 + log
     if at_once:
         returns(m.tally, m.process, db_calendar, now, p)

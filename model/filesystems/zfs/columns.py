@@ -7,7 +7,9 @@ PSIZE = 2  # B of a record on disk
 INTENT_LOG = 3  # index of its intent log
 OF_RECORD = 4  # ns of a record in a group, till the next one
 SYNC_CPU = 5  # ns of a record in a group, of all processors
-N_OF_FILE = 6
+OBJECT = 6  # index of the first file of its object
+BEGIN = 7  # its first record, which is not 0 if it is a range of an object
+N_OF_FILE = 8
 
 # Columns of Places.vdevs, a row for each vdev. The first four are the fields of VdevParams.
 KIND = 0  # of model.zfs.vdev.raid
@@ -37,7 +39,8 @@ FETCHED = 14  # count of records that it has had read of that row
 ABOVE_OTHER = 15  # 1 + the record to be read ahead above which it reads
 TX_BEGAN = 16  # ns: when its transaction began
 N_WRITTEN = 17  # count of records written so far
-N_PROCESS = 18
+N_ASKED = 18  # B of the call
+N_PROCESS = 19
 
 # Elements of Zfs.sync.
 SYNC_STAGE = 0  # FILES_STAGE to DONE_STAGE

@@ -77,7 +77,7 @@ def ios_left(queue, sync):
 def is_clean(m, block):
     """A block of the group is on disk, or was, as the intent log had written it."""
     is_record = block < m.files.n_records
-    n_bytes = m.files.record_bytes[file_of(m.files.base, block)] if is_record else indirect_bytes(m.files)
+    n_bytes = m.files.record_bytes[file_of(m.files.first, block)] if is_record else indirect_bytes(m.files)
     if note_clean(m.throttle, m.txgs.syncing[0], n_bytes):
         wake_waiting(m)
 

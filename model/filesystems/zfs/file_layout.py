@@ -28,7 +28,7 @@ from model.devices.ssd import SsdParams
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.placement import metaslab_bytes, usable_bytes
 from model.structures.sentinels import NOWHERE
-from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, tree
+from model.zfs.dmu.indirect import INDIRECT_BYTES, POINTER_BYTES, ROOT_POINTERS_FILE, ROOT_POINTERS_ZVOL, n_blocks_at
 from model.zfs.dmu.layout import Layout, block_sizes, check_fits, indirect_bytes, new_space, number_blocks, write_file
 from model.zfs.shared_numbers import POINTER_SHIFT
 from model.zfs.txg.write_issue import time_between
@@ -56,10 +56,10 @@ def shorter(record_bytes, ratio):
 
 
 def record_bytes_of(rows, settings):
-    """Per file. A file shorter than a record has one block, as long as it is."""
+    """Per file. A file shorter than a record has one block, as long as it is; but not on a zvol."""
     systems = np.full(len(rows), settings.record_bytes)
     systems[0] = settings.log_record_bytes if settings.own_log_system else settings.record_bytes
-    return np.minimum(systems, -(-rows[:, 1] // SECTOR_BYTES) * SECTOR_BYTES)
+    return systems if settings.on_zvol else np.minimum(systems, -(-rows[:, 1] // SECTOR_BYTES) * SECTOR_BYTES)
 
 
 def core_bytes_of(record_bytes, psizes, is_compressed, ashift):
@@ -74,26 +74,47 @@ def sync_cpu_ns(s, record_bytes, psize):
     return s.sync_serial_ns, s.sync_io_ns + (s.checksum_ps * psize + s.pack_ps * packed) // 1000
 
 
-def of_file(rows, record_bytes, psizes, s, issue):
+def objects_of(rows, s):
+    """Per file the first file of its object: itself, or of a zvol that which lies at its front."""
+    files = np.arange(len(rows))
+    return np.where(files < s.own_log_system, 0, s.own_log_system) if s.on_zvol else files
+
+
+def of_file(rows, record_bytes, psizes, s, issue, numbered):
     table = np.zeros((len(rows), fs.N_OF_FILE), np.int64)
     table[:, fs.RING_BYTES] = -(-rows[:, 1] // record_bytes) * record_bytes
     table[:, fs.PAGE], table[:, fs.PSIZE] = rows[:, 2], psizes
     table[0, fs.INTENT_LOG] = s.own_log_system
+    table[:, fs.OBJECT], table[:, fs.BEGIN] = objects_of(rows, s), numbered.first - numbered.base[:, 0]
     for row, n_bytes, psize in zip(table, record_bytes.tolist(), psizes.tolist(), strict=True):
         cpu = sync_cpu_ns(s, n_bytes, psize)
         row[fs.OF_RECORD], row[fs.SYNC_CPU] = time_between(issue, s.cpus, psize < n_bytes, *cpu), sum(cpu)
     return table
 
 
-def number(rows, record_bytes, core_bytes, shift=POINTER_SHIFT, is_compressed=False):
-    """Indirect blocks are in core as they are on disk, where the ARC is compressed: about half as long."""
-    in_core = (POINTER_BYTES << shift) // (INDIRECT_PACKS if is_compressed else 1)
-    return number_blocks([max(1, int(n)) for n in -(-rows[:, 1] // record_bytes)], record_bytes, core_bytes, shift, in_core)
+def number(rows, record_bytes, core_bytes, s, shift=POINTER_SHIFT):
+    """Files of a zvol lie in it one behind the other. Indirect blocks are in core as they are on disk, where the ARC is
+    compressed: about half as long."""
+    in_core = (POINTER_BYTES << shift) // (INDIRECT_PACKS if s.compressed_arc else 1)
+    n_records = np.maximum(1, -(-rows[:, 1] // record_bytes))
+    roots = ROOT_POINTERS_ZVOL if s.on_zvol else ROOT_POINTERS_FILE
+    _, object_of = np.unique(objects_of(rows, s), return_inverse=True)
+    of_objects = np.bincount(object_of, n_records).astype(np.int64)
+    objects = number_blocks(of_objects.tolist(), shift=shift, indirect_core_bytes=in_core, root_pointers=roots)
+    return objects._replace(
+        base=objects.base[object_of], first=np.cumsum(n_records) - n_records, n_levels=objects.n_levels[object_of],
+        n_records_of=of_objects[object_of], record_bytes=record_bytes, core_bytes=core_bytes)
 
 
-def tree_of(files, file):
-    """Blocks of each level of a file."""
-    return tree(int(files.n_records_of[file]), shift=files.shift)
+def blocks_of(files, numbers):
+    """(numbers, level) of the blocks of each level of the objects of these files."""
+    seen = set()
+    for file in numbers:
+        if (base := int(files.base[file, 0])) not in seen:
+            seen.add(base)
+            for level in range(files.n_levels[file]):
+                n_blocks = n_blocks_at(int(files.n_records_of[file]), level, files.shift)
+                yield files.base[file, level] + np.arange(n_blocks), level
 
 
 def indirect_cpu_ns(s, shift):
@@ -108,10 +129,9 @@ def empty_layout(files):
     """Nothing has a place."""
     n = files.n_blocks - files.n_records
     level = np.zeros(n, np.int64)
-    for file in range(len(files.n_levels)):
-        for k, n_blocks in enumerate(tree_of(files, file)[1:], 1):
-            first = files.base[file, k] - files.n_records
-            level[first:first + n_blocks] = k
+    for blocks, k in blocks_of(files, range(len(files.n_levels))):
+        if k > 0:
+            level[blocks - files.n_records] = k
     on_disk = np.full(n, indirect_bytes(files) // INDIRECT_PACKS)
     return Layout(np.full(files.n_blocks, NOWHERE), np.full(n, NOWHERE), on_disk, level)
 
@@ -160,8 +180,7 @@ def span_bytes(used_bytes, room_bytes, scale, spread):
 
 def _spread_out(layout, files, numbers, factors):
     """Move the blocks of these files apart, on each vdev by its factor."""
-    blocks = np.concatenate([files.base[file, level] + np.arange(n) for file in numbers
-                             for level, n in enumerate(tree_of(files, file))])
+    blocks = np.concatenate([blocks for blocks, _ in blocks_of(files, numbers)])
     layout.place[blocks] = _moved(layout.place[blocks], factors)
     above = blocks[blocks >= files.n_records] - files.n_records
     layout.second[above] = _moved(layout.second[above], factors)

@@ -12,6 +12,7 @@ from model.events.streams import stream
 from model.filesystems.zfs import columns as fs
 from model.filesystems.zfs.cache_devices import ROOM_OF_ROUND, has_cache
 from model.filesystems.zfs.file_layout import (
+    blocks_of,
     core_bytes_of,
     empty_layout,
     indirect_cpu_ns,
@@ -21,7 +22,6 @@ from model.filesystems.zfs.file_layout import (
     psize_of,
     record_bytes_of,
     shorter,
-    tree_of,
 )
 from model.filesystems.zfs.new_devices import groups_of_leaves, leaves_of, ssds_of, vdev_table
 from model.filesystems.zfs.placement import log_bytes, metaslab_bytes, new_places, usable_bytes
@@ -56,6 +56,7 @@ from model.zfs.arc.l2arc import (
 from model.zfs.arc.primarycache import ALL, METADATA_ONLY, NOTHING, is_kept, l2_mark
 from model.zfs.dmu.after_loading import RECORDS_IN_A_SECOND, warm, write_new
 from model.zfs.dmu.dirty import new_txgs
+from model.zfs.dmu.layout import begin_of
 from model.zfs.dmu.zfetch import max_fetches, new_zfetch
 from model.zfs.dmu.zfetch import of_records as zfetch_of_records
 from model.zfs.eras import Era
@@ -83,7 +84,7 @@ def _warm_records(arc, params, files, existing):
         for record in range(existing[file]):
             to_come -= 1
             tick = -(to_come * params.lifespan_ticks // RECORDS_IN_A_SECOND)
-            write_new(arc, params, files, file, record, files.core_bytes[file], tick)
+            write_new(arc, params, files, file, begin_of(files, file) + record, files.core_bytes[file], tick)
             if to_come % RECORDS_IN_A_SECOND == 0:
                 adjust(arc, params, tick)
 
@@ -182,8 +183,7 @@ def _machine(pool, s, build, tables, caches, n_processes, seed, space):
 
 def _blocks_of(files, numbers):
     """Records and indirect blocks of the files of these numbers."""
-    return np.concatenate([files.base[file, level] + np.arange(n_blocks) for file in numbers
-                           for level, n_blocks in enumerate(tree_of(files, file))])
+    return np.concatenate([blocks for blocks, _ in blocks_of(files, numbers)])
 
 
 def _set_timers(m, own_files, reclaims):
@@ -235,7 +235,7 @@ def _cached(l2, s, build, files, existing, numbers, seed):
     """(records that cache devices hold, B of each in core): after hours a part of the files of these numbers, by chance."""
     if not (s.cache_is_warm and is_kept(s.primarycache, 0) and l2_mark(s.secondarycache, 0)):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    blocks = np.concatenate([files.base[file, 0] + np.arange(existing[file]) for file in numbers if file > 0])
+    blocks = np.concatenate([files.first[file] + np.arange(existing[file]) for file in numbers if file > 0])
     sizes = np.concatenate([np.full(existing[file], files.core_bytes[file]) for file in numbers if file > 0])
     order = stream(seed, "what cache devices hold").permutation(len(blocks))
     n = int(np.searchsorted(np.cumsum(sizes[order]), room_bytes(l2, build.l2arc)))
@@ -260,14 +260,16 @@ def new_store(files: np.ndarray, settings: FileSettings, build: Era, pool: Pool,
     s = typed(settings)
     s = s._replace(own_log_system=1 if log_pool is not None else s.own_log_system)
     check_settings(s)
+    if s.on_zvol:  # zvol.c: a transaction for each write
+        build = build._replace(txg=build.txg._replace(joins_records=1))
     rows = np.vstack([np.array(files, np.int64).reshape(-1, 3), CONTROL_FILE])
     record_bytes = record_bytes_of(rows, s)
     psizes = np.array([psize_of(n, s.compress_pct) for n in record_bytes.tolist()])
     if ratios:
         psizes[:-1] = [shorter(n, ratio) for n, ratio in zip(record_bytes[:-1].tolist(), ratios, strict=True)]
     core_bytes = core_bytes_of(record_bytes, psizes, s.compressed_arc, pool.data.vdev.ashift)
-    numbered = number(rows, record_bytes, core_bytes, build.indirect.shift, s.compressed_arc)
-    table = of_file(rows, record_bytes, psizes, s, build.issue)
+    numbered = number(rows, record_bytes, core_bytes, s, build.indirect.shift)
+    table = of_file(rows, record_bytes, psizes, s, build.issue, numbered)
     existing, layout = -(-rows[:, 0] // record_bytes), empty_layout(numbered)
     tables, first = (numbered, table, layout), [*range(1, len(rows)), *([0] if log_pool is None else [])]
     laid = lay_out(numbered, existing, table, layout, pool.data, first, seed, s)

@@ -32,7 +32,7 @@ from model.zfs.arc.lists import PREFETCHED, in_core
 from model.zfs.arc.primarycache import asks_prefetch, drop_unless_kept, is_kept
 from model.zfs.dmu import fetch_columns as to_fetch
 from model.zfs.dmu.dbuf import has_come
-from model.zfs.dmu.layout import level_block
+from model.zfs.dmu.layout import file_of, level_block
 from model.zfs.dmu.zfetch import read_block as show_block
 
 # ---- showing ----
@@ -53,7 +53,8 @@ def show(m, now, p, number, there):
         return
     process[p, fs.IS_SHOWN], process[p, fs.ROW], process[p, fs.FETCHED] = 1, 0, 0
     last = m.files.n_records_of[file] - 1
-    process[p, fs.N_FETCHES] = show_block(m.zfetch, m.zfetch_params, file, number, there, now // TICK_NS, last, m.answer)
+    whose = m.of_file[file, fs.OBJECT]
+    process[p, fs.N_FETCHES] = show_block(m.zfetch, m.zfetch_params, whose, number, there, now // TICK_NS, last, m.answer)
     for row in range(process[p, fs.N_FETCHES]):
         m.fetches[p, row, to_fetch.FIRST_BLOCK] = m.answer[row, to_fetch.FIRST_BLOCK]
         m.fetches[p, row, to_fetch.N_BLOCKS] = m.answer[row, to_fetch.N_BLOCKS]
@@ -92,6 +93,7 @@ def _read_one(m, now, p, file, number):
     m.free_ahead[last] -= 1
     i = m.free_ahead[m.free_ahead[last]]
     m.ahead[i], task = block, m.first_ahead + i
+    file = file_of(m.files.first, block)  # of a zvol it may be another one that lies there
     node = _buffer(m, now, block, m.files.core_bytes[file])
     m.arc.nodes[node, header.READER] = task + 1
     count(m.tally, stat.AHEAD, 1, now)

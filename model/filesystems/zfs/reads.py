@@ -40,7 +40,8 @@ def _offset(process, of_file, p):
 
 @kernel
 def record_of(process, of_file, record_bytes, p):
-    return _offset(process, of_file, p) // record_bytes[process[p, fs.FILE]]
+    file = process[p, fs.FILE]
+    return of_file[file, fs.BEGIN] + _offset(process, of_file, p) // record_bytes[file]
 
 
 @kernel

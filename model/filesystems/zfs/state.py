@@ -69,6 +69,7 @@ class FileSettings(NamedTuple):
     record_bytes: int = 131_072  # of the data's file system
     log_record_bytes: int = 131_072  # of the log's file system, if it has one of its own
     own_log_system: int = 0  # 1: the log is in a file system of its own, with an intent log of its own
+    on_zvol: int = 0  # 1: file systems are zvols, files ranges of them, and records their blocks
     compress_pct: int = 100  # what compression leaves of a record, %; kept if it saves an eighth
     primarycache: int = ALL  # or METADATA_ONLY, of model.zfs.arc.primarycache; nothing else is modelled
     secondarycache: int = ALL  # or METADATA_ONLY, NOTHING

@@ -71,7 +71,7 @@ N_UBERBLOCKS = RING // UBERBLOCK
 
 @part
 def _write_record(m, now, entry, block):
-    file = file_of(m.files.base, block)
+    file = file_of(m.files.first, block)
     n_bytes = m.of_file[file, fs.PSIZE]
     count(m.tally, stat.RECORDS, 1, now)
     if m.txgs.entries[entry, dirtied.ABOVE] != NIL:
@@ -134,7 +134,7 @@ def _write_next(m, now):
     entry = m.txgs.cursor[0]
     block = m.txgs.entries[entry, dirtied.BLOCK]
     if block < m.files.n_records:
-        file, is_early = file_of(m.files.base, block), m.early_in[block] == m.txgs.syncing[0]
+        file, is_early = file_of(m.files.first, block), m.early_in[block] == m.txgs.syncing[0]
         _write_record(m, now, entry, block)
         cost = m.s.sync_serial_ns if is_early else m.of_file[file, fs.OF_RECORD]
         cpu_ns = m.s.sync_serial_ns if is_early else m.of_file[file, fs.SYNC_CPU]

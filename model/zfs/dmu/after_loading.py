@@ -9,7 +9,7 @@ from model.jit import kernel
 from model.structures.sentinels import NIL
 from model.zfs.arc.arc import access, adjust, new_block
 from model.zfs.arc.lists import INDIRECT, hold_above, release
-from model.zfs.dmu.layout import level_block
+from model.zfs.dmu.layout import begin_of, level_block
 
 RECORDS_IN_A_SECOND = 2**15  # that preallocation writes: about 300 MB/s, of 8 KiB; the second is that of the reclaim thread
 
@@ -50,7 +50,10 @@ def warm(arc, params, files):
     """All indirect blocks come into core, from the top down."""
     for file in range(len(files.n_levels)):
         for level in range(files.n_levels[file] - 1, 0, -1):
-            for i in range(((files.n_records_of[file] - 1) >> (files.shift * level)) + 1):
+            below, begin = files.shift * level, begin_of(files, file)
+            for i in range(begin >> below, (begin + files.n_records_of[file] - 1 >> below) + 1):
+                if arc.node_of[files.base[file, level] + i] != NIL:  # of the range before it as well
+                    continue
                 node = new_block(arc, params, files.base[file, level] + i, 1, files.indirect_core_bytes, INDIRECT, 0)
                 if level + 1 < files.n_levels[file]:
                     hold_above(arc, node, int(arc.node_of[files.base[file, level + 1] + (i >> files.shift)]))

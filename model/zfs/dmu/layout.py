@@ -1,6 +1,8 @@
 """Where files lie that were written from start to end into an empty pool: records, indirect blocks and their copies.
 
 Blocks are numbered: first the records of all files, file by file, then the indirect blocks of each file, level by level.
+Files may be ranges of one object, as on a zvol: then their records are numbered through all of it, and its indirect blocks
+are theirs together.
 
 The allocator of 2007, for a pool that only grows:
 
@@ -42,7 +44,17 @@ import numpy as np
 
 from model.events.streams import stream
 from model.jit import kernel
-from model.zfs.dmu.indirect import FLETCHER2, POINTER_BYTES, REWRITTEN, SEQUENTIAL, block_pointers, l2_psize, psize, tree
+from model.zfs.dmu.indirect import (
+    FLETCHER2,
+    POINTER_BYTES,
+    REWRITTEN,
+    ROOT_POINTERS_FILE,
+    SEQUENTIAL,
+    block_pointers,
+    l2_psize,
+    psize,
+    tree,
+)
 from model.zfs.shared_numbers import POINTER_SHIFT
 from model.zfs.vdev.places import BACK_BYTES, FRONT_BYTES, LEAF_SHIFT, SINGLE_DISK
 from model.zfs.vdev.raid import RAIDZ, VdevParams, asize
@@ -57,9 +69,10 @@ _STEPS = 128  # in which an L1 is rewritten to see its sizes
 class Files(NamedTuple):
     """The numbering of blocks."""
 
-    base: np.ndarray  # [file, level]: number of the first block
+    base: np.ndarray  # [file, level]: number of the first block; of a range, of its object
+    first: np.ndarray  # of each file: the number of its first record, as a block
     n_levels: np.ndarray  # of each file, level 0 among them
-    n_records_of: np.ndarray  # of each file
+    n_records_of: np.ndarray  # of each file; of a range, of its object
     record_bytes: np.ndarray  # of each file
     core_bytes: np.ndarray  # the same, of a record in core: less if the ARC holds it compressed
     n_records: int  # of all files: the number of the first indirect block
@@ -107,12 +120,18 @@ def indirect_bytes(files):
 
 
 @kernel
-def file_of(base, block):
+def begin_of(files, file):
+    """The first record of a file, which is not 0 if it is a range of an object."""
+    return files.first[file] - files.base[file, 0]
+
+
+@kernel
+def file_of(first, block):
     """The file of a record."""
-    low, high = 0, len(base)
+    low, high = 0, len(first)
     while high - low > 1:
         middle = (low + high) // 2
-        if base[middle, 0] <= block:
+        if first[middle] <= block:
             low = middle
         else:
             high = middle
@@ -163,9 +182,11 @@ def _is_last_child(record, n_records, level, shift):
 
 @kernel
 def write_file(files, sizes, layout, space, file):
-    """Write `file` from start to end."""
-    n_records = files.n_records_of[file]
-    for record in range(n_records):
+    """Write `n_records_of` records of `file`, from start to end. An indirect block that a range does not fill is written
+    with it, and again with the next one."""
+    begin = begin_of(files, file)
+    n_records = begin + files.n_records_of[file]
+    for record in range(begin, n_records):
         layout.place[files.base[file, 0] + record] = allocate(space, sizes.record_bytes)
         level = 1
         while level < files.n_levels[file] and _is_last_child(record, n_records, level, files.shift):
@@ -173,9 +194,10 @@ def write_file(files, sizes, layout, space, file):
             level += 1
 
 
-def number_blocks(n_records_of, record_bytes=8192, core_bytes=None, shift=POINTER_SHIFT, indirect_core_bytes=None):
+def number_blocks(n_records_of, record_bytes=8192, core_bytes=None, shift=POINTER_SHIFT, indirect_core_bytes=None,
+                  root_pointers=ROOT_POINTERS_FILE):
     """The Files of files with so many records each, of `record_bytes` each (one number, or one for each file)."""
-    trees = [tree(n, shift=shift) for n in n_records_of]
+    trees = [tree(n, root_pointers, shift) for n in n_records_of]
     base = np.zeros((len(trees), MAX_LEVELS), np.int64)
     number = 0
     for file, levels in enumerate(trees):
@@ -185,7 +207,7 @@ def number_blocks(n_records_of, record_bytes=8192, core_bytes=None, shift=POINTE
         for level, n in enumerate(levels[1:], 1):
             base[file, level], number = number, number + n
     return Files(
-        base=base, n_levels=np.array([len(levels) for levels in trees]),
+        base=base, first=base[:, 0].copy(), n_levels=np.array([len(levels) for levels in trees]),
         n_records_of=np.array(n_records_of, np.int64), record_bytes=np.full(len(trees), record_bytes, np.int64),
         core_bytes=np.full(len(trees), record_bytes if core_bytes is None else core_bytes, np.int64),
         n_records=n_records, n_blocks=number, shift=shift,

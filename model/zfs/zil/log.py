@@ -22,6 +22,9 @@ Every write of a record, or of a piece of one, leaves an entry in core, synchron
  7. A block is free again when the newest transaction group of its entries has been synced. The group in which the next
     block was allocated cannot be synced before the block that points to it is on disk.
 
+ 8. Of a zvol a piece is INDIRECT by another rule (`way_on_zvol`). A flush of it commits all that was written to it (`commit`
+    of file 0).
+
 Builds differ by the fields of ZilParams (spec 6; values in `model.zfs.eras`), machines and file systems by ZilSettings. Left
 out: failures, a full log device, INDIRECT writes of a group that is being synced, builds before onnv_68.
 """
@@ -47,6 +50,8 @@ NOT_SYNC, O_DSYNC, O_SYNC = range(3)  # how a file was opened
 INDIRECT, COPIED, NEED_COPY, OTHER = range(4)  # rule 1; OTHER: not of a write, pushed with any file
 MAIN, SLOG = range(2)  # where a log block goes
 
+BY_LENGTH, BY_BLOCK, BY_WRITE = range(3)  # rule 8
+
 IDLE, CREATING, WRITING, FLUSHING = range(4)  # values of PHASE
 
 
@@ -61,6 +66,7 @@ class ZilParams(NamedTuple):
     has_logbias: int = 0  # from hg 10310
     slim: int = 0  # from hg 11670
     slog_limit_bytes: int = 0  # rule 6, 0: no limit; zil_slog_limit, from hg 11670
+    on_zvol: int = 0  # rule 8: BY_LENGTH; BY_BLOCK by hg 10310; BY_WRITE from ZFS on Linux 0.7, change 7578
     own_metaslab: int = 0  # 1: without a log device blocks go to a metaslab set aside for them; OpenZFS 2.1, 2021
 
 
@@ -106,6 +112,31 @@ def way_of(params, settings, n_bytes, opened):
     if n_bytes > limit and (throughput or not settings.has_log_device):
         return INDIRECT
     return COPIED if opened == O_DSYNC or (opened == O_SYNC and params.copies_o_sync) else NEED_COPY
+
+
+@kernel
+def way_on_zvol(params, settings, block_bytes, n_bytes, left_bytes, write_bytes, opened):
+    """Rule 8 for a piece of `n_bytes` in a block of a zvol, of a write of `write_bytes`; `left_bytes`: with all behind it.
+
+    BY_LENGTH   more than 32 KiB are left, log device or not
+    BY_BLOCK    blocks are larger than 32 KiB, and the piece is all of one; without a log device
+    BY_WRITE    blocks are larger than 32 KiB, and the write is as long as one at least; without a log device
+
+    With logbias=throughput the log device does not count, blocks may be of any size, and for BY_WRITE so may the write.
+    In ZFS: zvol.c, `zvol_log_write`. Ours: which of the first two came with which build between 2008 and 2009; and an entry
+    for each block, though one of a write that carries its data spans all of its blocks from BY_BLOCK on.
+    """
+    throughput = params.has_logbias and settings.throughput
+    is_large = throughput or (block_bytes > params.immediate_write_bytes and not settings.has_log_device)
+    if params.on_zvol == BY_LENGTH:
+        indirect = left_bytes > params.immediate_write_bytes
+    elif params.on_zvol == BY_BLOCK:
+        indirect = is_large and n_bytes == block_bytes
+    else:
+        indirect = is_large and (throughput or write_bytes >= block_bytes)
+    if indirect:
+        return INDIRECT
+    return COPIED if opened != NOT_SYNC and params.on_zvol != BY_LENGTH else NEED_COPY
 
 
 @kernel
@@ -157,9 +188,16 @@ def has_room(zil, n_entries):
 def record(zil, params, settings, log, file, block, block_bytes, n_bytes, opened, txg):
     """`n_bytes` of one block of a file are written in `txg`: the sequence of the last entry, or 0 if nothing is logged.
     There must be room for `max_entries` of the block."""
+    return enter(zil, params, settings, log, file, block, block_bytes, n_bytes, way_of(params, settings, n_bytes, opened),
+                 opened, txg)
+
+
+@kernel
+def enter(zil, params, settings, log, file, block, block_bytes, n_bytes, way, opened, txg):
+    """The same, of which it is known how its data comes into the log."""
     if settings.disabled:
         return 0
-    way, left = way_of(params, settings, n_bytes, opened), n_bytes
+    left = n_bytes
     while left > 0:
         data = min(left, SPLIT_BYTES) if way != INDIRECT and n_bytes > MAX_DATA else left
         entry = _append(zil, log, way, data)

@@ -15,7 +15,7 @@ from study.project import ROOT
 
 SECTIONS = (
     ("top of the file", scenario.Scenario), ("[host]", scenario.Host), ('[files], kind = "zfs"', scenario_storage.Zfs),
-    ('[files], kind = "ufs"', scenario_storage.Ufs),
+    ('[files], kind = "zvol"', scenario_storage.Zvol), ('[files], kind = "ufs"', scenario_storage.Ufs),
     ("[pool], [log_pool]", scenario_storage.Pool),
     ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
     ('[database], kind = "postgres"', scenario_database.Postgres),
@@ -34,7 +34,8 @@ def sections() -> str:
     lines = []
     for title, section in SECTIONS:
         rows = [(f"`{name}`", _values(field), _default(field), _what(name, field))
-                for name, field in section.model_fields.items()]
+                for name, field in section.by_key().items() if section.__base__ is scenario.Section or field.alias
+                or name == "kind"]
         lines += [f"## {title}", "", " ".join((section.__doc__ or "").split()), "",
                   table(("key", "values", "default", "what it is"), rows), ""]
     return "\n".join(lines[:-1])

@@ -8,7 +8,7 @@ import pytest
 from study.commands.documentation import handbook, results_tables, scenario_tables, speed_table
 from study.documents import claims, published
 from study.grades import grading
-from study.machines import conf, scenario
+from study.machines import base_section, conf
 from study.paper.sources import GIVEN
 from study.project import ROOT
 from study.runs import catalogue
@@ -52,7 +52,7 @@ def test_every_verb_has_its_help_and_every_key_its_text():
 
 def test_every_section_and_setting_of_a_scenario_is_described():
     assert {section for _, section in scenario_tables.SECTIONS} == {
-        section for section in scenario.Section.__subclasses__() if section.__module__.startswith("study.")}
+        section for section in base_section.every_kind() if section.__module__.startswith("study.")}
     page = (ROOT / "docs" / "scenarios.md").read_text()
     for _, known in conf.KNOWN.values():
         assert all(f"| `{name}` |" in page for name in known)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.databases.innodb import columns as inno
 from model.databases.postgres import columns as pg
 from study.errors import UserError
-from study.machines import conf, scenario, servers
+from study.machines import conf, power_cut_risks, scenario, servers
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 
@@ -57,7 +57,15 @@ IMPOSSIBLE = [
     ("files.arc_max_mib", 10_000, "more than the memory"),
     ("files.colour", "red", "nothing that a scenario has"),
     ("files.kind", "ext4", "ext4 is not simulated; nearest is kind = \"zfs\""),
-    ("files.kind", "zvol", "nearest is kind = \"zfs\" with record_kib of its volblocksize"),
+    ("files", {"kind": "zvol", "volblocksize_kib": 12}, "volblocksize_kib is 12, but a block of a zvol is a power of two"),
+    ("files", {"kind": "zvol", "volblocksize_kib": 0.25}, "a power of two, of 0.5 to 128 KiB with era b111"),
+    ("files", {"kind": "zvol", "volblocksize_kib": 256}, "a power of two, of 0.5 to 128 KiB with era b111"),
+    ("files", {"kind": "zvol", "volblocksize_kib": True}, "neither a number nor a name"),
+    ("files", {"kind": "zvol", "log_volblocksize_kib": 3}, "log_volblocksize_kib is 3, but a block of a zvol"),
+    ("files", {"kind": "zvol", "record_kib": 8}, "record_kib is 8, but kind is zvol; all files of a zvol lie in blocks of"),
+    ("files", {"volblocksize_kib": 8}, "a file system has record_kib, so leave it out or write kind = \"zvol\""),
+    ("files", {"kind": "zvol", "volblocksize": "8K"}, "is called volblocksize_kib here, in KiB"),
+    ("files.zvol", True, "files.zvol is a kind here; write kind = \"zvol\""),
     ("files.kind", "hfs", "of a kind that is unknown"),
     ("files.dedup", "on", "files.dedup is not simulated; leave it out"),
     ("files.sync", "always", "sync is always, but era b111 has no such property"),
@@ -180,10 +188,10 @@ def test_all_words_that_are_unknown_are_named_at_once_and_none_by_a_word_that_me
 
 def test_wrong_values_and_settings_are_named_together():
     with pytest.raises(UserError) as caught:
-        scenario.of({"pool": {"data": {"sheet": "savvio-10k2"}, "fill": 0.7}, "files": {"kind": "zvol"},
+        scenario.of({"pool": {"data": {"sheet": "savvio-10k2"}, "fill": 0.7}, "files": {"kind": "ext4"},
                      "database": {"script": "mine.sql", "conf": {"wal_segment_size": "64MB"}}})
     assert all(word in str(caught.value) for word in
-               ("fragmentation is left out", "a zvol", "mine.sql", "[database.script]", "wal_segment_size"))
+               ("fragmentation is left out", "ext4", "mine.sql", "[database.script]", "wal_segment_size"))
 
 
 @pytest.mark.parametrize(("database", "version"), [
@@ -208,6 +216,30 @@ def test_sync_disabled_is_what_zil_disable_was():
     by_property, by_tunable = (scenario.changed(POSTGRES, change) for change in
                                ({"files.sync": "disabled"}, {"files.zil": False}))
     assert machines.zfs_settings(by_property, values) == machines.zfs_settings(by_tunable, values)
+
+
+@pytest.mark.parametrize(("keys", "bytes_of_tables", "bytes_of_log", "own"), [
+    ({}, 8192, 8192, 0), ({"era": "openzfs"}, 16_384, 16_384, 0), ({"volblocksize_kib": 0.5}, 512, 512, 0),
+    ({"volblocksize_kib": 64, "log_volblocksize_kib": 4}, 65_536, 4096, 1)])
+def test_a_zvol_has_blocks_as_its_release_makes_them_or_as_it_is_said(keys, bytes_of_tables, bytes_of_log, own):
+    machine = scenario.of(DISK | {"files": {"kind": "zvol"} | keys, "database": {"kind": "postgres"}})
+    settings = machines.zfs_settings(machine, machines.known([machine]).central())
+    assert (settings.on_zvol, settings.own_log_system) == (1, own)
+    assert (settings.record_bytes, settings.log_record_bytes) == (bytes_of_tables, bytes_of_log)
+
+
+def test_a_zvol_is_changed_and_compared_by_its_own_keys():
+    zvol = scenario.of(DISK | {"files": {"kind": "zvol"}, "database": {"kind": "postgres"}})
+    wider = scenario.changed(zvol, {"files.volblocksize_kib": 32})
+    assert scenario.differences(zvol, wider) == {"files.volblocksize_kib": (8, 32)}
+    with pytest.raises(UserError, match="files: record_kib is 8, but kind is zvol"):
+        scenario.changed(zvol, {"files.record_kib": 8})
+
+
+def test_a_guest_can_write_half_a_page_whatever_the_block_of_its_zvol():
+    torn = {"files": {"kind": "zvol", "volblocksize_kib": 8}, "database": {"kind": "postgres", "version": 8.3,
+                                                                           "conf": {"full_page_writes": False}}}
+    assert any("pages can be torn" in danger for danger in power_cut_risks.dangers(scenario.of(DISK | torn)))
 
 
 @pytest.mark.parametrize(("database", "name", "why"), [

@@ -185,6 +185,12 @@ def test_raidz2_without_a_database_takes_the_data_set_that_is_named():
     assert made("raidz2")[0].files.record_kib == 128        # of the pool itself
 
 
+def test_a_volume_that_is_named_is_a_zvol_with_its_block_size():
+    machine, text = made("mirrors", "tank/vol")
+    assert (machine.files.kind, machine.files.record_kib) == ("zvol", 16)
+    assert "volblocksize_kib = 16    # zfs get: volblocksize" in text
+
+
 def test_without_zfs_it_is_the_disk_below_the_database():
     machine, text = made("virtual")
     assert (machine.pool.data.sheet, machine.pool.data.use_gib, machine.database.version) == ("cloud-gp3", 200, 17)

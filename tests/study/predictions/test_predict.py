@@ -50,6 +50,13 @@ def test_every_example_is_a_machine_that_can_be_built(path):
             machine_devices.of_device(part, values)
 
 
+def test_a_prediction_on_a_zvol_says_that_its_guest_is_left_out():
+    zvol = DISKS.model_copy(update={"files": scenario_storage.Zvol(era="b141")})
+    assert predict.GUEST in predict.notes(zvol)
+    assert predict.GUEST not in predict.notes(DISKS)
+    assert json.loads(zvol.model_dump_json())["files"]["volblocksize_kib"] == 8
+
+
 def test_a_fill_without_the_database_in_it_is_one_sentence():
     with pytest.raises(UserError, match="give the fill with the database in it"):
         run({"database.scale": 1000, "pool.fill": 0.01, "pool.fragmentation": 5})
@@ -67,6 +74,15 @@ def test_no_write_waits_with_sync_disabled_and_every_write_with_always(seed):
     assert disabled.tps > standard.tps >= always.tps
     assert disabled.mean_ms < standard.mean_ms <= always.mean_ms
     assert always.devices["data"]["writes"] >= standard.devices["data"]["writes"] > 0
+
+
+def test_on_several_disks_the_angle_of_their_spindles_decides_and_on_one_there_is_none():
+    """3000 transactions write little to their tables, so that both settings commit almost alike."""
+    of_two, of_one = ([run({"files.sync": "always", "pool.data.count": n}, seed=seed).tps
+                       / run({"files.sync": "standard", "pool.data.count": n}, seed=seed).tps for seed in (1, 2)]
+                      for n in (2, 1))
+    assert of_two[0] < 0.9 < 1.1 < of_two[1]
+    assert of_one == pytest.approx([1, 1], abs=0.05)
 
 
 def test_commits_wait_for_no_disk_with_sync_disabled():

@@ -112,6 +112,47 @@ def test_how_data_comes_into_the_log_is_spec_6_2(name, n_bytes, opened, of_pool,
     assert zil_log.way_of(era(name).zil, of_pool, n_bytes, opened) == way
 
 
+def ways_on_zvol(name, settings, block, offset, n_bytes):
+    """Which pieces of a write to a zvol are written where they belong: a naive walk along its bytes, for each build as its
+    `zvol_log_write` goes."""
+    ways, at, end, whole = [], offset, offset + n_bytes, n_bytes
+    has_slog, throughput = settings.has_log_device, settings.throughput
+    while at < end:
+        piece, left = min(block - at % block, end - at), end - at
+        if name == "b103":
+            ways.append(left > 32768)
+        elif name == "b141":
+            is_whole = at % block == 0 and left >= block
+            ways.append(is_whole and (block > 0 if throughput else block > 32768 and not has_slog))
+        else:
+            ways.append(bool(throughput or (not has_slog and whole >= block > 32768)))
+        at += piece
+    return ways
+
+
+@pytest.mark.parametrize("name", ["b103", "b141", "openzfs"])
+@pytest.mark.parametrize("has_slog", [0, 1])
+@pytest.mark.parametrize("throughput", [0, 1])
+def test_what_a_zvol_logs_is_as_a_walk_along_its_bytes_says(name, has_slog, throughput):
+    of_pool, params = ZilSettings(has_log_device=has_slog, throughput=throughput), era(name).zil
+    for block in (4096, 8192, 32768, 65536, 131072):
+        for offset, n_bytes in ((0, 8192), (4096, 8192), (0, block), (0, 2 * block), (0, 3 * block + 8192), (8192, block)):
+            ways, at = [], offset
+            while at < offset + n_bytes:
+                piece = min(block - at % block, offset + n_bytes - at)
+                way = zil_log.way_on_zvol(params, of_pool, block, piece, offset + n_bytes - at, n_bytes, zil_log.NOT_SYNC)
+                ways.append(way == zil_log.INDIRECT)
+                assert way in (zil_log.INDIRECT, zil_log.NEED_COPY)
+                at += piece
+            assert ways == ways_on_zvol(name, of_pool, block, offset, n_bytes)
+
+
+@pytest.mark.parametrize(("name", "way"), [("b103", zil_log.NEED_COPY), ("b141", zil_log.COPIED),
+                                           ("openzfs", zil_log.COPIED)])
+def test_a_write_that_is_synchronous_is_copied_at_once_since_2009(name, way):
+    assert zil_log.way_on_zvol(era(name).zil, PLAIN, 8192, 8192, 8192, 8192, zil_log.O_DSYNC) == way
+
+
 def test_too_much_data_for_one_block_becomes_entries_of_64_kib():
     log, of_pool = zil_log.new_zil(), ZilSettings(has_log_device=1)
     assert zil_log.record(log, ZilParams(), of_pool, 0, 1, 0, 2**17, zil_log.MAX_DATA, zil_log.O_DSYNC, 1) == 1
