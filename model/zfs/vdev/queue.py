@@ -4,7 +4,7 @@ Every read or write of a leaf that the vdev cache did not answer waits here. In 
 
  1. An I/O has a *deadline*: the 640 ms in which it came, counted from the start of the system, plus its priority: 0 for
     what somebody waits for, 4 for the writes of a transaction group, 6 for prefetch, 20 for a scrub. One step of
-    priority is worth 640 ms. To b98 it counts from the creation of the I/O. Here that is in the tick in which it comes.
+    priority is worth 640 ms. To b98 it counts from the creation of the I/O. Here an I/O comes in the tick of its creation.
  2. The *head* is the I/O with the earliest deadline; among equal deadlines the one with the lowest offset, wherever
     the last one was: a sweep that starts again at the bottom whenever something lower arrives. Then by arrival.
  3. When an I/O arrives, one is issued if fewer than `min_pending` are on the device: the head, which need not be the
