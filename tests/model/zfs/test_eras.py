@@ -22,16 +22,17 @@ def test_eras_differ_in_what_the_time_line_says():
                        {"read_gap_bytes", "picker", "cpus_pct"},
                        {"max_pending", "write_gap_bytes", "cache_fill_priority", "covered_if_missed",
                         "padding", "max_parity",
-                        "has_logbias", "slim", "slog_limit_bytes", "strict", "picker", "defer_txgs", "skips_unchanged",
-                        "bias_against", "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps", "primary_until",
-                        "passivate_with"}]
+                        "has_logbias", "slim", "slog_limit_bytes", "strict", "on_zvol", "picker", "defer_txgs",
+                        "skips_unchanged", "bias_against", "bonus_scope", "bonus_multiplier", "reassess", "prefetch_maps",
+                        "primary_until", "passivate_with"}]
 
 
 def test_eras_of_openzfs_differ_in_what_came_between():
     names = ("openzfs_2013", "openzfs_2017", "openzfs_2019", "openzfs_2021", "openzfs")
     changes = [{name for old, new in zip(ERAS[before], ERAS[now], strict=True) for name in old._fields
                 if getattr(old, name) != getattr(new, name)} for before, now in itertools.pairwise(names)]
-    assert changes == [{"shift", "min_per_class", "max_bytes", "stay_compressed", "max_distance_bytes", "bridges_beyond"},
+    assert changes == [{"shift", "min_per_class", "max_bytes", "stay_compressed", "max_distance_bytes", "bridges_beyond",
+                        "on_zvol"},
                        {"sync_bytes", "aggregation_bytes"}, {"own_metaslab", "takes_turns", "max_per_class"},
                        {"joins_records", "max_distance_bytes", "padding"}]
 

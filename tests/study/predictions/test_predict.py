@@ -57,6 +57,17 @@ def test_a_prediction_on_a_zvol_says_that_its_guest_is_left_out():
     assert json.loads(zvol.model_dump_json())["files"]["volblocksize_kib"] == 8
 
 
+def test_on_a_zvol_wider_blocks_make_more_be_written_and_without_commits_nobody_waits():
+    content = DISKS.model_dump()
+    files = {"kind": "zvol", "era": "openzfs"}        # groups every 5 s
+    bases = [scenario.of(content | {"files": files | keys}) for keys in (
+        {"volblocksize_kib": 8}, {"volblocksize_kib": 64}, {"volblocksize_kib": 8, "sync": "disabled"})]
+    small, wide, disabled = (run({"database.transactions": 8000}, base=base) for base in bases)
+    assert small.result.counts["commits"] == wide.result.counts["commits"]
+    assert wide.devices["data"]["written_bytes"] > 1.1 * small.devices["data"]["written_bytes"]
+    assert disabled.tps > 2 * small.tps
+
+
 def test_a_fill_without_the_database_in_it_is_one_sentence():
     with pytest.raises(UserError, match="give the fill with the database in it"):
         run({"database.scale": 1000, "pool.fill": 0.01, "pool.fragmentation": 5})
