@@ -43,9 +43,10 @@ def width(text: str) -> str:
 
 
 def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board: "pd.DataFrame | None" = None,
-           only: Collection[str] = ()) -> list[Path]:
+           only: Collection[str] = (), place: Path | None = None) -> list[Path]:
     """Write everything to the folder `to`, or only what is named; the paths written. `board` is the scoreboard's frame,
-    where it is known already. Raises UserError when a run is missing."""
+    where it is known already. Links of pages are as they are from `place`, else from `to`. Raises UserError when a run is
+    missing."""
     missing = [plan.name for plan in plans if not done_before(plan)]
     if not only:
         refuse_missing(missing)
@@ -55,7 +56,7 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board: "pd.
         content = chosen(content, only, missing)
     folders = {plan.name: plan.folder for plan in done}
     written = [to / f"{figure['name']}.{form}" for figure in content.figures for form in forms]
-    shown = pages.of_runs([plan for plan in done if not only or plan.name in only], to)
+    shown = pages.of_runs([plan for plan in done if not only or plan.name in only], place or to)
     texts = _texts(content, forms, wide, list(shown)) | shown
     for name, text in texts.items():
         write_atomically(to / name, text)

@@ -12,22 +12,22 @@ TEMPLATE = ("{% extends 'lab/index.html.j2' %}{% block html_head_js %}{% endbloc
 LINK = re.compile(r'href="([^":#]+)(#[^"]*)?"')     # to a file: no address, no place on the page
 
 
-def of_runs(plans: list[Plan], to: Path) -> dict[str, str]:
-    """By its name in the folder `to`, the page of each of these finished runs. Links lead to pages beside it, or to where
+def of_runs(plans: list[Plan], place: Path) -> dict[str, str]:
+    """By its name in the folder `place`, the page of each of these finished runs. Links lead to pages beside it, or to where
     the project's files are from there."""
     from nbconvert import HTMLExporter
     exporter = HTMLExporter(raw_template=TEMPLATE, embed_images=True, exclude_anchor_links=True)
-    return {f"{plan.name}.html": with_links(exporter.from_filename(str(plan.folder / f"{plan.name}.ipynb"))[0], to)
+    return {f"{plan.name}.html": with_links(exporter.from_filename(str(plan.folder / f"{plan.name}.ipynb"))[0], place)
             for plan in plans}
 
 
-def with_links(text: str, to: Path) -> str:
-    """`text` with links of a notebook as they are from the folder `to`."""
+def with_links(text: str, place: Path) -> str:
+    """`text` with links of a notebook as they are from the folder `place`."""
     def elsewhere(link: re.Match) -> str:
-        target, place = link[1], link[2] or ""
+        target, anchor = link[1], link[2] or ""
         if target == "index.ipynb":
-            return f'href="index.html{place}"'
+            return f'href="index.html{anchor}"'
         if target.endswith(".ipynb") and "/" not in target:
-            return f'href="{target.removesuffix(".ipynb")}.html{place}"'
-        return f'href="{os.path.relpath(NOTEBOOKS / target, to.resolve())}{place}"'
+            return f'href="{target.removesuffix(".ipynb")}.html{anchor}"'
+        return f'href="{os.path.relpath(NOTEBOOKS / target, place.resolve())}{anchor}"'
     return LINK.sub(elsewhere, text)

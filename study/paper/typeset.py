@@ -44,8 +44,8 @@ def check(plans: list[Plan]) -> list[str]:
     not in the store, generated files that are stale."""
     if own := sources.wrong():
         return own
-    with tempfile.TemporaryDirectory(dir=PAPER, prefix=".check-") as fresh:     # as deep as GENERATED: links are relative
-        export.export(plans, Path(fresh), ["svg"], "column")
+    with tempfile.TemporaryDirectory() as fresh:
+        export.export(plans, Path(fresh), ["svg"], "column", place=GENERATED)
         known = _known(Path(fresh))
         stale = [f"paper/generated/{file.name} is not what the store says now; run: study paper" for file in
                  sorted(Path(fresh).iterdir()) if not _same(file, GENERATED / file.name)]
