@@ -192,7 +192,8 @@ SCENARIOS = {
     '[pool.dta]\nsheet = "nvme-p4500"': "pool.dta is nothing that a scenario has; did you mean 'data'?",
     '[files]\nkind = "ufs"\nera = "b111"\n' + POOL: "files.era is nothing that a section of this kind has; leave it out",
     '[pool.data]\nsheet = "nvme-p450"': "no sheet 'nvme-p450' in data/hardware; did you mean 'nvme-p4500'?",
-    "host = 3\n" + POOL: "host is 3, but it must be a section", POOL + '[files]\nkind = "hfs"': "choose 'zfs', 'zvol', 'ufs'",
+    "host = 3\n" + POOL: "host is 3, but it must be a section",
+    POOL + '[files]\nkind = "hfs"': "choose 'zfs', 'zvol', 'ufs'",
 }
 
 
