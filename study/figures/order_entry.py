@@ -8,7 +8,7 @@ from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
 from study.experiments.allocator_2010.order_entry import Series, Setup
 from study.experiments.protocol import Comparison
 
-RUN = "test run, in the order of time (from 0, as in the run store)"
+RUN = "test run, in order (from 0, as in the run store)"
 FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
