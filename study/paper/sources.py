@@ -1,9 +1,13 @@
 """The paper's sources: which numbers stand in them, where these come from, and which sentence uses a result.
 
-A digit in prose is a reference to the store (`#number("…")`), or `#given[…]`: quoted from a document, or no result (a year,
-a size that is set). What is given is held against `data/`. The head of a section says by which files, and names the rest:
+A digit in prose is a reference to the store (`#number("…")`), or marked as one of two kinds:
 
-    // given of: kustarz-2007, ledger        files of data/published (with the document's claims), and data/ledger.toml
+    #given[…]   quoted from a document, or no result (a year, a size that is set); held against `data/`
+    #once[…]    a result of ours that no run makes again; all numbers of it are those of one row of `data/ledger.toml`
+
+The head of a section says by which files what is given is held, and names the rest:
+
+    // given of: kustarz-2007                files of data/published (with the document's claims), or other files of data/
     // given besides: 31, 128                no results, and in none of these files
 
 Nothing here needs a run.
@@ -22,9 +26,11 @@ from study.project import PAPER, ROOT, data_file
 LAYOUT = ("paper.typ", "template.typ")      # no prose
 REFERENCE = re.compile(r'#(number|unit|claim|picture)\("([^"]+)"')
 GIVEN = re.compile(r"#given\[([^\]]*)\]")
+ONCE = re.compile(r"#once\[([^\]]*)\]")
+LEDGER = "ledger.toml"
 # What may stand as digits in the text.
-ALLOWED = re.compile(GIVEN.pattern + r"|#(?:number|unit|claim|picture)\([^()]*\)|#import \"[^\"]*\"|`[^`]*`|//[^\n]*"
-                     r"|@[\w-]+|<[\w-]+>")
+ALLOWED = re.compile(rf"{GIVEN.pattern}|{ONCE.pattern}" r"|#(?:number|unit|claim|picture)\([^()]*\)|#import \"[^\"]*\""
+                     r"|`[^`]*`|//[^\n]*|@[\w-]+|<[\w-]+>")
 DIGITS = re.compile(r"(?<![\w-])\d[\d  ,.]*\d|(?<![\w-])\d")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
 QUOTE = re.compile(r'"([^"]+)"')
@@ -43,7 +49,8 @@ def sources() -> list[Path]:
 
 def wrong() -> list[str]:
     """Numbers in the text that come from nowhere."""
-    return [objection for source in sources() for objection in typed_by_hand(source) + not_in_data(source)]
+    return [objection for source in sources()
+            for objection in typed_by_hand(source) + not_in_data(source) + not_in_ledger(source)]
 
 
 def refuse_wrong() -> None:
@@ -65,7 +72,8 @@ def typed_by_hand(source: Path) -> list[str]:
     if source.name in LAYOUT:
         return []
     return [f"{place}: '{digits}' is typed by hand; take it from the store with #number, or mark what is quoted or no "
-            "result with #given[…]" for place, line in _lines(source) for digits in DIGITS.findall(ALLOWED.sub("", line))]
+            "result with #given[…], and what the ledger has with #once[…]"
+            for place, line in _lines(source) for digits in DIGITS.findall(ALLOWED.sub("", line))]
 
 
 def _lines(source: Path) -> Iterator[tuple[str, str]]:
@@ -89,6 +97,28 @@ def not_in_data(source: Path) -> list[str]:
             "mend it, or name its file or itself in the section's head"
             for place, line in _lines(source) if not line.startswith("//") for given in GIVEN.findall(line)
             if not _is_given(given, numbers, quotes)]
+
+
+def not_in_ledger(source: Path) -> list[str]:
+    """What came out once, and is not in any row of the ledger. A row's number counts by the digits that are printed."""
+    if source.name in LAYOUT:
+        return []
+    return [f"{place}: #once[{once}] is in no row of data/{LEDGER}; mend it, or write the row"
+            for place, line in _lines(source) if not line.startswith("//") for once in ONCE.findall(line)
+            if not any(numbers_of(once) <= row for row in _ledger(_decimals(once)))]
+
+
+def _decimals(text: str) -> int:
+    return max(-int(Decimal(number).as_tuple().exponent) for number in NUMBER.findall(text))
+
+
+@cache
+def _ledger(decimals: int) -> list[set[Decimal]]:
+    """The numbers of each row, without their signs, and rounded to so many decimals too."""
+    rows = [row for rows in _content(LEDGER).values() for row in rows]
+    return [{number for key in ("values", "before", "after") for value in row.get(key, ())
+             for number in (abs(Decimal(value)).normalize(), round(abs(Decimal(value)), decimals).normalize())}
+            for row in rows]
 
 
 def _is_given(given: str, numbers: set[Decimal], quotes: set[str]) -> bool:

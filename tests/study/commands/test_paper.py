@@ -2,6 +2,8 @@
 import io
 import json
 import shutil
+import tomllib
+from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -47,8 +49,9 @@ def test_what_is_referred_to_is_there(source):
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source.name not in sources.LAYOUT],
                          ids=lambda path: path.name)
-def test_what_is_given_is_in_data(source):
+def test_what_is_given_is_in_data_and_what_came_out_once_in_the_ledger(source):
     assert sources.not_in_data(source) == []
+    assert sources.not_in_ledger(source) == []
 
 
 HEAD = "// given of: kustarz-2007\n// given besides: 31\n"
@@ -65,6 +68,30 @@ def test_a_given_value_that_is_not_in_data_is_objected_to(tmp_path, text, wrong)
     assert len(objections) == len(wrong)
     for objection, given in zip(objections, wrong, strict=True):
         assert objection.startswith(f"try.typ, line 4: #given[{given}] is not in data/ (kustarz-2007)")
+
+
+LEDGER = """
+[[change]]
+before = [-1.9, 20.04]
+after = [3.4]
+[[tried]]
+values = [229, 286]
+"""
+
+
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("from #once[−1.9 to 20.0]~% to #once[3.4]", []), ("#once[286] of #once[229 to 286]", []), ("#once[20.1]", ["20.1"]),
+    ("#once[229 to 20]", ["229 to 20"]), ("#once[229 to 286], #once[230]", ["230"])])
+def test_what_came_out_once_is_in_one_row_of_the_ledger(tmp_path, monkeypatch, text, wrong):
+    monkeypatch.setattr(sources, "_content", lambda name: tomllib.loads(LEDGER, parse_float=Decimal))
+    sources._ledger.cache_clear()
+    source = tmp_path / "try.typ"
+    source.write_text(f"In {text}.\n")
+    objections = sources.not_in_ledger(source)
+    sources._ledger.cache_clear()
+    assert sources.typed_by_hand(source) == []
+    assert [objection.split("#once[")[1].split("]")[0] for objection in objections] == wrong
+    assert all(objection.startswith("try.typ, line 1: ") for objection in objections)
 
 
 def test_a_section_that_names_no_file_may_give_no_number(tmp_path):
