@@ -38,7 +38,6 @@ from model.events.streams import stream
 from study.documents.disguises import disguises
 from study.ensembles.intervals import Interval, interval
 from study.errors import UserError
-from study.store import series
 
 LEVEL = 0.05
 MIN_RUNS = 8
@@ -81,6 +80,13 @@ def p_hac(x: np.ndarray, y: np.ndarray) -> float:
 
 
 # --- all statistics -----------------------------------------------------------------------------------------------------
+
+def wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """A series that is not in the store as `study.store.series.table` gives it."""
+    table = rows.pivot(index="run", columns="name", values="value")
+    table.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
+    return table
+
 
 class Left(NamedTuple):
     """A series that can be analysed, and why some statistics are not in it."""
@@ -264,7 +270,7 @@ def metrics(analysis: Analysis) -> pd.DataFrame:
 def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, float]:
     """For an ensemble, of one series (rows of run, name, value, unit): R² of the statistic, of the best that could explain
     the outcome, and the statistic's place among these. One that is the same in all runs explains nothing."""
-    table, out = usable(series.wide(rows), outcome)
+    table, out = usable(wide(rows), outcome)
     r2 = table.corr()[outcome] ** 2
     own = r2[[name for name, why in disguises(table, outcome).items() if not why]]
     r2 = own.get(statistic, 0.0 if out.get(statistic) == SAME else np.nan)

@@ -13,13 +13,6 @@ from study.runs.plan import plan
 from study.store import store
 
 
-def wide(rows: pd.DataFrame) -> pd.DataFrame:
-    """A series that is not in the store as `table` gives it."""
-    table = rows.pivot(index="run", columns="name", values="value")
-    table.attrs["units"] = dict(zip(rows.name, rows.unit, strict=True))
-    return table
-
-
 def run_of(source: str) -> str:
     """The run whose series are meant. `source` is a notebook: in a batch the very run that was made for it (`needs`),
     otherwise that of its defaults; or the label of a run that was imported or measured."""

@@ -237,15 +237,20 @@ def _ingest_claims(connection: DuckDBPyConnection) -> None:
 
 
 def _ingest_published(connection: DuckDBPyConnection, source: str) -> None:
+    """All runs of a document at once: a statement takes longer than its rows."""
+    import pandas as pd  # takes its time
+
     from study.documents import published
-    for run in published.read(data_file(f"{source}.toml")):
-        connection.execute("INSERT INTO runs VALUES (?, ?, 'published', ?, ?, 'ok', NULL, NULL, NULL, NULL)", [
-            run.run_id, source, run.document, run.label])
-        _insert_params(connection, run.run_id, run.conditions)
-        connection.register("published_metrics", run.metrics)
-        connection.execute("INSERT INTO metrics SELECT ?, CASE WHEN isnan(t) THEN NULL ELSE t END, name, value, unit "
-                           "FROM published_metrics", [run.run_id])
-        connection.unregister("published_metrics")
+    if not (runs := published.read(data_file(f"{source}.toml"))):
+        return
+    _insert(connection, "runs", [
+        {"run_id": run.run_id, "source": source, "origin": "published", "name": run.document, "label": run.label,
+         "status": "ok"} for run in runs])
+    _insert_params(connection, {run.run_id: run.conditions for run in runs})
+    connection.register("published_metrics", pd.concat([run.metrics.assign(run_id=run.run_id) for run in runs]))
+    connection.execute("INSERT INTO metrics BY NAME SELECT * REPLACE (CASE WHEN isnan(t) THEN NULL ELSE t END AS t) "
+                       "FROM published_metrics")
+    connection.unregister("published_metrics")
 
 
 def _ingest_record(connection: DuckDBPyConnection, source: str) -> None:
@@ -263,7 +268,7 @@ def _insert_record(connection: DuckDBPyConnection, source: str, folder: Path, ru
     connection.execute("INSERT INTO runs VALUES (?, ?, 'simulated', ?, ?, ?, ?, ?, ?, ?)", [
         run["run_id"], source, run["notebook"], _label(run), run["status"], run["reason"], run["started"],
         run["seconds"], run.get("cpu_seconds")])
-    _insert_params(connection, run["run_id"], run["parameters"])
+    _insert_params(connection, {run["run_id"]: run["parameters"]})
     if run["status"] == "ok":
         connection.execute("INSERT INTO metrics SELECT run_id, t, name, value, unit FROM read_parquet(?)",
                            [str(folder / "metrics.parquet")])
@@ -274,15 +279,21 @@ def _insert_record(connection: DuckDBPyConnection, source: str, folder: Path, ru
             connection.execute("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", [
                 run["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
         for prediction in lines(folder / PREDICTIONS):
-            row = {"run_id": run["run_id"], **prediction}
-            connection.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
-                               list(row.values()))
+            _insert(connection, "predictions", [{"run_id": run["run_id"], **prediction}])
 
 
 def _label(run: dict) -> str:
     return ", ".join(f"{name}={value}" for name, value in run["parameters"].items()) or run["notebook"]
 
 
-def _insert_params(connection: DuckDBPyConnection, run_id: str, values: dict) -> None:
-    for name, value in values.items():
-        connection.execute("INSERT INTO params VALUES (?, ?, ?)", [run_id, name, json.dumps(value)])
+def _insert_params(connection: DuckDBPyConnection, of_runs: dict[str, dict]) -> None:
+    _insert(connection, "params", [{"run_id": run_id, "name": name, "value": json.dumps(value)}
+                                   for run_id, values in of_runs.items() for name, value in values.items()])
+
+
+def _insert(connection: DuckDBPyConnection, table: str, rows: list[dict]) -> None:
+    """By one statement. All rows have the columns of the first."""
+    if rows:
+        marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+        connection.execute(f"INSERT INTO {table} ({', '.join(rows[0])}) VALUES {marks}",
+                           [value for row in rows for value in row.values()])

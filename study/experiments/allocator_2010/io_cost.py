@@ -3,10 +3,10 @@ wherever it is and however large. On the latter the number of I/Os is all that c
 """
 import pandas as pd
 
+from study.ensembles import correlation
 from study.ensembles.correlation import Analysis
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.experiments.allocator_2010 import rules as order_entry_rules
-from study.store import series
 
 POSITIONING, COUNT = "disks that seek and turn", "every I/O costs the same"
 
@@ -16,7 +16,7 @@ def equal(runs: pd.DataFrame, parameters: dict) -> pd.DataFrame:
     rules on the machine of `04_oltp_gain` with these parameters, as a table."""
     service_ns, machine = service_of(runs), order_entry_2010.of_notebook(parameters)
     rules = order_entry_rules.old_rules()
-    return series.wide(order_entry_2010.series(machine, rules, len(runs), parameters["seed"], service_ns).table)
+    return correlation.wide(order_entry_2010.series(machine, rules, len(runs), parameters["seed"], service_ns).table)
 
 
 def service_of(runs: pd.DataFrame) -> int:
