@@ -180,7 +180,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "09_postgres_checkpoints": Notebook(
-        keeps=("postgres-checkpoints",),
+        keeps=("postgres-tests", "postgres-memory", "postgres-loads", "postgres-checkpoints"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=10.0,
         parameters={
             "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),

@@ -18,11 +18,14 @@ run was compared with a published number. What was changed later says so:
                             late)
     log.write_bandwidth@t   most in ten seconds within a hundred seconds from t on
 """
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 SETTLED_S = 600         # throughput is the mean from here on
+OVER_TIME, BY_GROUP = ("tpm", "by_checkpointer", "pages_mb", "log_mb"), ("read_mb", "written_mb", "writes")   # of a Run
+ONCE = ("name", "step_s", "mean_ms", "busy")
 
 
 class Run(NamedTuple):
@@ -43,6 +46,24 @@ class Run(NamedTuple):
     @property
     def t(self) -> np.ndarray:
         return (np.arange(len(self.tpm)) + 0.5) * self.step_s
+
+
+def rows(run: Run) -> list[dict[str, Any]]:
+    """A run to be kept: a row for each step. What a run has once stands in the first."""
+    over_time = {name: getattr(run, name) for name in OVER_TIME}
+    over_time |= {f"{name}/{group}": values for name in BY_GROUP for group, values in getattr(run, name).items()}
+    once = {name: getattr(run, name) for name in ONCE} | {f"counts/{name}": count for name, count in run.counts.items()}
+    first, *others = pd.DataFrame(over_time).to_dict("records")
+    return [once | first, *others]
+
+
+def of_rows(steps: list[dict[str, Any]]) -> Run:
+    """The run of which these are the `rows`."""
+    whole = steps[0] | {name: np.array([step[name] for step in steps]) for name in steps[0]
+                        if name.partition("/")[0] in OVER_TIME + BY_GROUP}
+    parts: dict[str, Any] = {of: {name.removeprefix(f"{of}/"): value for name, value in whole.items()
+                                  if name.startswith(f"{of}/")} for of in (*BY_GROUP, "counts")}
+    return Run(**{name: whole[name] for name in ONCE + OVER_TIME}, **parts)
 
 
 def smooth(values: np.ndarray, window_s: float, step_s: float) -> np.ndarray:

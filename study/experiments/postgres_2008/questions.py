@@ -8,11 +8,12 @@
 An experiment changes a condition by hand, outside of its range in `data/priors.toml` too. So it shows what a mechanism does,
 and says nothing about how likely that is. Each is a run to scale (`study.experiments.postgres_2008.setups`).
 """
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from study.ensembles import kept
 from study.ensembles.processors import on_all_processors
 from study.experiments.postgres_2008 import setups
 from study.experiments.postgres_2008.curves import SETTLED_S, Run, smooth
@@ -66,11 +67,16 @@ def memory(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """A row a run: tables_gib, log_gib, reads_mb (MB/s, mean of the test), of_arc (tables and log over what the ARC has)."""
     arc_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
     cases = [{"working_gib": tables, "checkpoint_segments": segments} for tables in TABLES_GIB for segments in SEGMENTS]
-    runs = on_all_processors(setups.run, [(MISTAKE, values | case, scale, seed) for case in cases])
-    rows = [(case["working_gib"], log_gib(case["checkpoint_segments"], scale), run.read_mb["data"].mean())
-            for case, run in zip(cases, runs, strict=True)]
+    reads = kept.rows(kept.Ensemble("postgres-memory", __name__, None, setups.HARDWARE), _reads,
+                      [(MISTAKE, values | case, scale, seed) for case in cases])
+    rows = [(case["working_gib"], log_gib(case["checkpoint_segments"], scale), row["reads_mb"])
+            for case, (row,) in zip(cases, reads, strict=True)]
     results = pd.DataFrame(rows, columns=["tables_gib", "log_gib", "reads_mb"])
     return results.assign(of_arc=(results.tables_gib + results.log_gib) / arc_gib)
+
+
+def _reads(*call: Any) -> list[kept.Row]:
+    return [{"reads_mb": float(setups.run(*call).read_mb["data"].mean())}]
 
 
 def log_gib(segments: int, scale: int) -> float:
@@ -88,18 +94,19 @@ def loads(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """What was published, and what comes out under each of LOADS: a row each, a column for each of COLUMNS, in its unit."""
     printed, tests = setups.published_numbers(), list(dict.fromkeys(column.test for column in COLUMNS))
     calls = [(test, values | changes, scale, seed) for _, changes in LOADS.values() for test in tests]
-    runs = iter(on_all_processors(setups.run, calls))
+    runs = iter(kept.rows(kept.Ensemble("postgres-loads", __name__, None, setups.HARDWARE), _numbers, calls))
     rows = {"published": {column: printed.get(f"{column.test} {column.quantity}") for column in COLUMNS}}
     for name in LOADS:
-        numbers = {test: _numbers(next(runs)) for test in tests}
+        numbers = {test: next(runs)[0] for test in tests}
         rows[name] = {column: numbers[column.test][column.quantity] for column in COLUMNS}
     return pd.DataFrame(rows).T.astype(float)
 
 
-def _numbers(run: Run) -> dict[str, float]:
+def _numbers(*call: Any) -> list[kept.Row]:
+    run = setups.run(*call)
     log = run.written_mb.get("log", run.written_mb["data"])
     max_log_mb = smooth(log, 10, run.step_s)[run.t >= SETTLED_S].max()
-    return quantities(run) | {"busy": run.busy, "log.write_bandwidth_peak": float(max_log_mb)}
+    return [quantities(run) | {"busy": run.busy, "log.write_bandwidth_peak": float(max_log_mb)}]
 
 
 def checkpointer(values: dict, scale: int, seed: int) -> pd.DataFrame:

@@ -24,7 +24,6 @@ from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
 from study.ensembles import ensembles, kept
-from study.ensembles.processors import on_all_processors
 from study.experiments.postgres_2008 import curves
 from study.experiments.postgres_2008.curves import Run
 from study.machines import scenario
@@ -40,6 +39,7 @@ MEMORY_GIB, BUFFERS_GIB, USERS, CORES = 48, 16, 128, 16     # data/published: sh
 SEGMENT_GIB = 2**-6             # 16 MB: a file of PostgreSQL's log
 AUTOUP_S = 900
 PAGES_WRITTEN = ("checkpoint_writes", "cleaner_writes", "backend_writes", "extensions")     # counts: who writes pages
+HARDWARE = ("hardware/*.toml",)     # of data/, read for each run
 MAX_TPS = 4000              # room for transactions
 LONG_S, SHORT_S = 2700, 2100        # real seconds of the tests of 13 and 16 June; of those with checkpoints every 300 s
 
@@ -184,11 +184,10 @@ def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, 
 
 
 def run_all(names: Iterable[str], values: dict, scale: int, seed: int) -> dict[str, Run]:
-    """Tests of one machine, on all processors; the first by itself, for it compiles."""
-    first, *others = names
-    runs = [run(first, values, scale, seed)]
-    runs += on_all_processors(run, [(name, values, scale, seed) for name in others])
-    return dict(zip(names, runs, strict=True))
+    """Tests of one machine. They are kept (`study.ensembles.kept`)."""
+    calls = [(name, values, scale, seed) for name in names]
+    runs = kept.rows(kept.Ensemble("postgres-tests", __name__, None, HARDWARE), lambda *call: curves.rows(run(*call)), calls)
+    return {name: curves.of_rows(rows) for (name, *_), rows in zip(calls, runs, strict=True)}
 
 
 # --- the ensemble ---------------------------------------------------------------------------------------------------------
@@ -231,7 +230,7 @@ def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         return numbers | {PHASES: 1 / max(numbers["write.phase"], 1.0)}
 
     cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
-    ensemble = kept.Ensemble("postgres-checkpoints", __name__, scale, ("hardware/*.toml",))
+    ensemble = kept.Ensemble("postgres-checkpoints", __name__, scale, HARDWARE)
     results = ensembles.run(cases, simulate, baseline(), PREDICTED, ensemble)
     return results.assign(**{ratio: results[over] / results[under] for ratio, (over, under) in RATIOS.items()})
 

@@ -5,6 +5,7 @@ import pytest
 
 from model.zfs.txg import throttle
 from study.documents import claims, priors, published
+from study.ensembles import kept
 from study.experiments.postgres_2008 import curves as series
 from study.experiments.postgres_2008 import setups as checkpoints
 from study.experiments.postgres_2008.curves import Run
@@ -166,6 +167,33 @@ def test_every_choice_of_what_is_not_known_makes_a_scenario():
     for choice in checkpoints.known().switches:
         for value in choice.choices:
             of_test("zfs-log-array", VALUES | {choice.name: value}, 8)
+
+
+# ---- what is kept of a run ----
+
+
+def the_same(runs, others):
+    for run, other in zip(runs, others, strict=True):
+        for value, other_value in zip(run, other, strict=True):
+            np.testing.assert_equal(value, other_value)
+
+
+def test_a_run_comes_back_from_its_rows():
+    run = made(square(900, 100, 3.0, 20.0), tpm=square(900, 200, 1.0, 7.0))
+    run = run._replace(written_mb=run.written_mb | {"log pool": 2 * run.tpm}, counts={"checkpoints": 3}, busy=0.25)
+    the_same([run], [series.of_rows(series.rows(run))])
+
+
+def test_tests_that_are_read_are_those_that_were_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "ensembles")
+    monkeypatch.setenv("STUDY_RUN", str(tmp_path))
+    monkeypatch.setattr(checkpoints, "run", fake)
+    first = checkpoints.run_all(TESTS, VALUES, 8, 1)
+    assert list(first) == list(TESTS)
+    n_run = []
+    monkeypatch.setattr(checkpoints, "run", lambda *call: n_run.append(call) or fake(*call))
+    the_same(checkpoints.run_all(TESTS, VALUES, 8, 1).values(), first.values())
+    assert len(n_run) == kept.HANDFUL
 
 
 # ---- what a prediction may read ----

@@ -17,11 +17,15 @@ SMALL = {"record_kib": 8, "file_gib": 0.05, "n_leaves": 4, "n_shadows": 12, "lin
          "max_pending": 35, "ncq": True, "window": 4, "start": "empty", "seconds": 6.0}
 
 
+def small(**changed):
+    """A machine that cannot hold its files in memory."""
+    machine = oltp_2007.setup(**SMALL | changed)
+    return machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
+
+
 def predicted():
-    """The smallest ensemble, of a machine that cannot hold its files in memory."""
-    machine = oltp_2007.setup(**SMALL)
-    machine = machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
-    return oltp_2007.predict(machine, 2, 2, 1)
+    """The smallest ensemble."""
+    return oltp_2007.predict(small(), 2, 2, 1)
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +65,16 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monke
 
 
 @pytest.mark.slow
-def test_runs_that_there_are_already_are_not_repeated(monkeypatch):
-    machine = oltp_2007.with_values(oltp_2007.setup(**SMALL), priors.read(oltp_2007.EXPERIMENT).central())
+def test_runs_that_there_are_already_are_not_repeated_and_those_of_another_machine_not_taken(monkeypatch):
+    machine = oltp_2007.with_values(small(), priors.read(oltp_2007.EXPERIMENT).central())
     runs, made, real = oltp_2007.compare(machine, 1), [], oltp_2007.run
     monkeypatch.setattr(oltp_2007, "run", lambda *call: made.append(call) or real(*call))
     anew = oltp_2007.predict(machine, 2, 2, 1)
     n_anew = len(made)
     pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1, runs), anew)
     assert len(made) == 2 * n_anew - 2
-    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 2, runs), oltp_2007.predict(machine, 2, 2, 2))
+    other = small(n_shadows=6)
+    pd.testing.assert_frame_equal(oltp_2007.predict(other, 2, 2, 1, runs), oltp_2007.predict(other, 2, 2, 1))
 
 
 def test_the_one_number_fitted_on_is_the_throughput_before():
