@@ -6,11 +6,12 @@ from rich.console import Console
 
 from study import console
 from study.commands import result
-from study.grades import grading
+from study.documents import claims
+from study.grades import committed_intervals, grading
 from study.project import data_file
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan
-from study.store import store
+from study.store import results, store
 
 if TYPE_CHECKING:
     from study.commands.scoreboard import Board
@@ -21,6 +22,8 @@ ENDS = ("low", "middle", "high")
 
 def give(row: Any, board: "Board", notes: list[str], as_json: bool, out: Console) -> None:
     """`row`: the claim's, of the scoreboard."""
+    if row.committed:
+        notes = [*notes, f"committed: of paper/results.json; study run {row.notebook[:2]} computes it here"]
     content = {**of(row, board), "notes": notes}
 
     def say() -> None:
@@ -41,21 +44,32 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
                                        [row.claim_id, run_id]).df().to_dict("records")
     head = tomllib.loads(data_file(f"published/{claim['document']}.toml").read_text())["document"]
     prediction = predicted[0] if predicted else {}
+    simulated: dict[str, Any] = {kind: _interval(prediction, kind) for kind in INTERVALS}
+    if row.committed:
+        simulated = {**committed_intervals.of(row.claim_id, results.committed()["numbers"])}
     return {"claim": row.claim_id, "document": {name: head[name] for name in ("id", "author", "title", "date")},
             **{name: claim[name] for name in ("place", "kind", "text", "printed", "published", "published_low",
                                               "published_high", "published_unit", "follows_from")},
             "audit": row.audit, "differs": row.differs,
-            **{kind: [prediction[f"{kind}_{end}"] for end in ENDS] if _is_known(prediction.get(f"{kind}_low")) else None
-               for kind in INTERVALS},
-            "grade": row.grade, "committed": bool(row.committed), "why": _why(row, board, prediction),
+            "is_ratio": _is_ratio(row.claim_id, claim["published_unit"]), **simulated,
+            "grade": row.grade, "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
             "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
+
+
+def _interval(prediction: dict, kind: str) -> list[float] | None:
+    return [prediction[f"{kind}_{end}"] for end in ENDS] if _is_known(prediction.get(f"{kind}_low")) else None
+
+
+def _is_ratio(claim_id: str, unit: Any) -> bool:
+    """Whether its number is what came after a change over what was before."""
+    return unit == "1" and any(claim.id == claim_id and claim.before is not None for claim in claims.read())
 
 
 def _is_known(value: Any) -> bool:
     return value is not None and value == value
 
 
-def _why(row: Any, board: "Board", prediction: dict) -> str:
+def _why(row: Any, board: "Board", prediction: dict, simulated: dict) -> str:
     case = board.cases.get(row.claim_id)
     if case is not None:
         return grading.why(case)
@@ -67,7 +81,8 @@ def _why(row: Any, board: "Board", prediction: dict) -> str:
         return "its number may be used for fitting, so it is not predicted"
     if not _is_known(row.notebook):
         return "no notebook takes it up"
-    return f"its interval and the reason come with a run: study run {row.notebook[:2]}"
+    missing = "the reason comes" if simulated["unfitted"] else "its interval and the reason come"
+    return f"{missing} with a run: study run {row.notebook[:2]}"
 
 
 def _figures(notebook: str, plans: list[Plan]) -> list[str]:
@@ -82,17 +97,24 @@ def _figures(notebook: str, plans: list[Plan]) -> list[str]:
 def in_words(content: dict[str, Any]) -> dict[str, str]:
     """For the terminal: what is not known or does not apply is left out."""
     document, unit = content["document"], content["published_unit"]
+    committed = " (committed)" if content["committed"] else ""
     rows = {
         "claim": content["claim"],
         "document": f"{document['id']}: {document['author']}, {document['title']}, {document['date']}",
         "place": content["place"], "what is claimed": content["text"], "as printed": content["printed"],
-        "to be predicted": _number(content["published"], unit) + _allowed(content),
+        "to be predicted": _number(content["published"], unit)
+        + ", after over before" * content["is_ratio"] + _allowed(content),
         "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),
-        **{name: f"{', '.join(map(console.number, content[kind]))}{_unit(unit)} (5, 50, 95 %)"
-           for kind, name in INTERVALS.items() if content[kind]},
-        "grade": content["grade"] + (" (committed)" if content["committed"] else ""), "why": content["why"],
+        **{name: f"{_ends(content[kind], unit)}{committed}" for kind, name in INTERVALS.items() if content[kind]},
+        "grade": content["grade"] + committed, "why": content["why"],
         "follows from": content["follows_from"], "notebook": content["notebook"]}
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
+
+
+def _ends(interval: list[float | None], unit: Any) -> str:
+    """Of an interval, with the shares of draws below them."""
+    known = {share: end for share, end in zip(("5", "50", "95"), interval, strict=True) if end is not None}
+    return f"{', '.join(map(console.number, known.values()))}{_unit(unit)} ({', '.join(known)} %)"
 
 
 def _allowed(content: dict[str, Any]) -> str:

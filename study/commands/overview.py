@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 
 def entries() -> list[Entry]:
-    rows, times = results_tables.summary(), results_tables.minutes()
+    rows, times = results_tables.summary(), results_tables.times()
     return [_entry(plan(path), rows.get(path.stem, []), times.get(path.stem, "")) for path in catalogue.books()]
 
 
@@ -74,13 +74,14 @@ def _time(entry: Entry) -> str:
 def _came_out(entry: Entry) -> str:
     answers = [f"<b>{escape(question)}{'' if question.endswith('?') else ':'}</b> {escape(_results(*came_out))}"
                for question, *came_out in entry.rows]
-    return "<br>".join([*answers, f"<i>{escape(_where(entry))}</i>"])
+    return "<br>".join([*answers, f"<i>{_where(entry)}</i>"])
 
 
 def _where(entry: Entry) -> str:
     if not entry.here:
-        return "Not run here yet; these are the committed results. A figure comes with a run: study run " + entry.name[:2]
-    return f"Verdict of the run here: {entry.verdict}" if entry.verdict else "Run here; its verdict stands at its end."
+        return ("Not run here yet; these are the committed results. A figure comes with a run: "
+                f"<code>.venv/bin/study run {entry.name[:2]}</code>")
+    return f"Verdict of the run here: {escape(entry.verdict or 'it stands at its end')}"
 
 
 def _results(published: str, simulated: str, grade: str) -> str:

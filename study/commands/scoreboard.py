@@ -75,7 +75,7 @@ def show_claims(words: list[str], grade: str | None, every: bool, as_json: bool,
     is_page = grade is None and len(words) == 1 and list(rows.claim_id) == words
     hidden = rows.grade == grading.NOTHING if not (every or is_page or grade == grading.NOTHING) else rows.grade == ""
     fell = [line for line in shown.fell if line.partition(":")[0] in set(rows.claim_id)]
-    notes = [*fell, *_where_from(len(shown.done), len(shown.plans)),
+    notes = [*fell, *([] if is_page else _where_from(len(shown.done), len(shown.plans))),
              *_why_not([planned for planned in shown.plans if planned.name not in shown.done], rows)]
     if hidden.any():
         notes.append(f"{hidden.sum()} more have nothing to predict; study claims --all lists them too")

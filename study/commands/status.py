@@ -54,11 +54,13 @@ def state_of(planned: Plan) -> State:
 
 
 def _minutes(planned: Plan, before: list[dict[str, Any]]) -> float:
-    """About how long it would take: as the last run that went well did, or else as its entry says."""
+    """About how long it would take: as the last run that went well did, or else as the notebook or its entry says."""
+    from study.commands.documentation import results_tables  # brings pandas along
     went_well = [known for known in before if known["status"] == "ok" and known["parameters"] == planned.parameters]
     if went_well:
         return max(went_well, key=lambda known: known["started"])["seconds"] / 60
-    return (catalogue.entry(planned.notebook) or catalogue.Notebook()).minutes
+    entry = catalogue.entry(planned.notebook)
+    return catalogue.Notebook().minutes if entry is None else results_tables.minutes().get(planned.name, entry.minutes)
 
 
 def _ensembles() -> list[State]:
@@ -109,7 +111,7 @@ def _say(states: list[State], out: Console) -> None:
     notebooks = [state for state in states if not state.name.startswith(ENSEMBLE)]
     to_run = [state.minutes for state in notebooks if state.minutes is not None]
     out.print(f"{len(to_run)} of {len(notebooks)} would run, one after another in {_in_words(sum(to_run))}" if to_run
-              else f"{len(notebooks)} are current; nothing would run")
+              else f"{len(notebooks)} {'is' if len(notebooks) == 1 else 'are'} current; nothing would run")
 
 
 def _in_words(minutes: float) -> str:

@@ -3,6 +3,7 @@ import json
 import re
 import tomllib
 from collections import Counter
+from functools import cache
 
 from study.commands.documentation.markdown import table
 from study.documents import claims
@@ -48,8 +49,9 @@ def committed() -> Results:
     return Results(results.committed())
 
 
-def minutes() -> dict[str, str]:
-    """How long each notebook takes, as it says itself."""
+@cache
+def minutes() -> dict[str, float]:
+    """How long each notebook takes as it is, by its own words."""
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     times = {}
     for path in catalogue.books():
@@ -57,8 +59,13 @@ def minutes() -> dict[str, str]:
         told = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
         if told is not None:
             number = words.index(told[1]) if told[1] in words else int(told[1])
-            times[path.stem] = f"{number} {'min' if told[2] == 'minute' else 's'}"
+            times[path.stem] = number if told[2] == "minute" else number / 60
     return times
+
+
+def times() -> dict[str, str]:
+    """The same, for readers."""
+    return {name: f"{told:.0f} min" if told >= 1 else f"{60 * told:.0f} s" for name, told in minutes().items()}
 
 
 Row = tuple[str, str, str, str]     # claim or question, published, simulated, grade
@@ -154,9 +161,9 @@ def results_table() -> str:
 
 def questions() -> str:
     """A row for each claim or question, with its notebook and how long that takes."""
-    times = minutes()
+    taken = times()
     return table(("notebook", "claim or question", "published", "simulated", "grade", "time"), [
-        (f"`{notebook}`" if i == 0 else "", *row, times[notebook] if i == 0 else "")
+        (f"`{notebook}`" if i == 0 else "", *row, taken[notebook] if i == 0 else "")
         for notebook, rows in summary().items() for i, row in enumerate(rows)])
 
 

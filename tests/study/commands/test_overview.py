@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from study.commands import overview
+from study.commands import overview, status
+from study.commands.documentation import results_tables
 from study.project import NOTEBOOKS
 from study.runs import catalogue
+from study.runs.plan import plan
 
 INDEX = json.loads((NOTEBOOKS / "index.ipynb").read_text())
 
@@ -33,6 +35,13 @@ def test_what_has_not_been_run_here_shows_the_committed_results(without_runs):
     assert '<a href="04_oltp_gain.ipynb">' in shown
     assert "grade: predicted." in shown
     assert shown.count("<img") == 1     # README's
+
+
+def test_status_takes_the_time_that_the_notebook_itself_tells(runs):
+    path = NOTEBOOKS / "06_exchange.ipynb"
+    assert "Run it as it is: about one minute" in path.read_text()
+    assert status.state_of(plan(path)).minutes == 1
+    assert results_tables.times()["06_exchange"] == "1 min"
 
 
 def test_a_verdict_is_shown_as_text():

@@ -16,6 +16,7 @@ from study.commands.documentation.command_help import verbs
 from study.documents import claims
 from study.grades import grading
 from study.project import DATA
+from study.store import results
 
 pytestmark = pytest.mark.slow      # kernels of Jupyter are started
 
@@ -101,9 +102,20 @@ def test_claims_of_one_grade(study):
 
 def test_a_claim_that_is_named_is_a_page(study):
     page = study("claims", "oltp-gain").stdout
-    for word in ("E. Kustarz", "over 20%", "1.231", "agrees", "not identified (committed)", "01_vdev_cache_oltp",
-                 "come with a run: study run 01"):
+    for word in ("E. Kustarz", "over 20%", "1.231, after over before", "agrees", "not identified (committed)",
+                 "01_vdev_cache_oltp", "the reason comes with a run: study run 01"):
         assert word in page
+
+
+def test_without_a_run_the_page_of_a_claim_has_the_committed_interval_and_says_so(study):
+    gain = results.committed()["numbers"]
+    low, middle, high = (1 + gain[f"01_vdev_cache_oltp/unfitted.gain-{end}"] / 100 for end in ("low", "middle", "high"))
+    page = study("claims", "oltp-gain").stdout
+    assert f"{low:.4g}, {middle:.4g}, {high:.4g} (5, 50, 95 %) (committed)" in page
+    assert "committed: of paper/results.json; study run 01 computes it here" in page
+    assert json.loads(study("claims", "oltp-gain", "--json").stdout)["unfitted"] == pytest.approx([low, middle, high])
+    without = json.loads(study("claims", "oltp-bandwidth", "--json").stdout)
+    assert (without["unfitted"], without["why"]) == (None, "its interval and the reason come with a run: study run 01")
 
 
 def test_the_page_of_a_claim_that_was_simulated_has_its_intervals_and_the_reason(study, made_once, monkeypatch):

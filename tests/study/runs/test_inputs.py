@@ -127,7 +127,7 @@ def test_status_and_dry_run_say_what_would_run_and_run_nothing(study, runs, note
     assert "1 of 1 would run" in study("run", path, "--dry-run").stdout
     assert not list(runs.glob("mine/*"))
     study("run", path)
-    assert "1 are current; nothing would run" in study("run", path, "--dry-run").stdout
+    assert "1 is current; nothing would run" in study("run", path, "--dry-run").stdout
 
     def row():
         return next(line for line in study("status").stdout.splitlines() if line.startswith(str(path)))
