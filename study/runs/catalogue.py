@@ -117,6 +117,7 @@ STUDY: dict[str, Notebook] = {
             "age": Parameter(kind="float", unit="turnovers", low=0.0, high=20.0,
                              help="how often the data were rewritten before the first run"),
             "n_runs": Parameter(kind="int", low=8, high=200, help="runs in a series"),
+            "cycle_runs": Parameter(kind="int", low=8, high=200, help="runs in which a cycle is looked for"),
             "window_s": Parameter(kind="float", unit="s", low=0.5, high=600, help="of a run, measured"),
             "engine": ENGINE,
             "threshold_pct": Parameter(kind="int", unit="%", low=50, high=100, help="best fit from that occupancy on"),
@@ -157,8 +158,7 @@ STUDY: dict[str, Notebook] = {
         keeps=("pgbench", "pgbench-readings"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         parameters={
-            "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of pgbench in all, in the single runs"),
-            "part": Parameter(kind="int", low=500, high=1_000_000, help="transactions of each run of readings and draws"),
+            "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of all clients of pgbench, in each run"),
             "reading_draws": READING_DRAWS,
             "disks": Parameter(kind="int", low=1, high=24, help="disks of 10 000 rpm, from the second rung on"),
             "log_device": LOG_DEVICE, "honest": HONEST,
@@ -170,8 +170,7 @@ STUDY: dict[str, Notebook] = {
         keeps=("sysbench-rw", "sysbench-rw-readings", "sysbench-ro", "sysbench-ro-readings"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4,
         parameters={
-            "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of single runs"),
-            "part": Parameter(kind="float", unit="s", low=1, high=1200, help="of each run of readings and draws"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of each run"),
             "reading_draws": READING_DRAWS,
             "disks": Parameter(kind="int", low=1, high=24, help="disks of 10 000 rpm, from the second rung on"),
             "log_device": LOG_DEVICE, "honest": HONEST,

@@ -25,7 +25,7 @@ def of_typst(source: str) -> str:
     text = re.sub(r"^(?://|#import|#show|=).*", "", source, flags=re.M)
     text = re.sub(rf"#(?:{NO_PROSE}){ARGUMENTS}", "\n\n", text)
     text = re.sub(rf"#[a-z-]+{ARGUMENTS}", "1", text)
-    text = re.sub(r"#given\[([^\]]*)\]", r"\1", text).replace("~", " ")
+    text = re.sub(r"#(?:given|once)\[([^\]]*)\]", r"\1", text).replace("~", " ")
     notes = re.findall(r"#footnote\[([^\]]*)\]", text)
     return "\n\n".join([re.sub(r"#footnote\[[^\]]*\]", "", text), *notes])
 

@@ -104,8 +104,8 @@ def summary() -> dict[str, list[Row]]:
             ("2010: less variability of its test runs", "up to 70 %",
              f"{n.span('04_oltp_gain/all.reduction')} %; best guess {n('04_oltp_gain/series.reduction')} %",
              n.grade("lutz-variability")),
-            ("2010: old rules fall slowly, return at once", "several test runs (our reading: ratio 3 or more)",
-             f"those of a fall over a rise: {n.span('04_oltp_gain/all.fall-over-rise', '.1f')}", n.grade("lutz-cycle"))],
+            ("2010: old rules fall slowly, return at once", "several test runs (our reading: a skewness of 1.15 or more)",
+             f"skewness of changes: {n.span('04_oltp_gain/all.cycle-skewness', '.2f')}", n.grade("lutz-cycle"))],
         "05_io_size_correlation": [
             ("2010: R² of I/O size and throughput", "0.83", f"{n.span('05_io_size_correlation/draws.io_size-r2', '.2f')}; "
              f"best guess {n('05_io_size_correlation/one.r2', '.2f')}", n.grade("lutz-r2"))],
@@ -147,9 +147,11 @@ def summary() -> dict[str, list[Row]]:
 
 
 def _in_order(ladder: str) -> str:
-    """How many readings of a ladder climb as published, in every draw."""
+    """How many readings of a ladder climb as published, in every draw; how many published rates the nearest one gives."""
     n = committed()
-    return f"{n(f'{ladder}.in-order')} of {n(f'{ladder}.readings')} readings keep the published order"
+    rungs = sum(name.startswith(f"{ladder}.nearest.rung-") for name in n.numbers)
+    return (f"{n(f'{ladder}.in-order')} of {n(f'{ladder}.readings')} readings keep the published order; the nearest gives "
+            f"{n(f'{ladder}.nearest.met')} of {rungs} rates within a quarter")
 
 
 def results_table() -> str:
@@ -245,8 +247,8 @@ def behind() -> str:
             f"{n.span(f'02_vdev_cache_seqread/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
         ("order entry, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
             f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
-        ("order entry, cycle", "test runs of a fall over those of a rise; 3 or more would be a cycle",
-         n.span("04_oltp_gain/all.fall-over-rise", ".1f")),
+        ("order entry, cycle", "skewness of changes from test run to test run; 1.15 or more would be a cycle",
+         n.span("04_oltp_gain/all.cycle-skewness", ".2f")),
         *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
            f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")
           for age, pool in (("1.5", "aged pool"), ("0", "pool never rewritten"))),

@@ -1,8 +1,15 @@
-"""How the throughput of a series goes up and down, run by run: a slow fall, a collapse, a sudden return."""
+"""How the throughput of a series goes up and down, run by run: a slow fall, a collapse, a sudden return.
+
+The document has *slow degradation over several runs, followed by a sudden return*. `skewness` is how that is graded. A test
+holds that it is found in such a series with noise, and neither in noise nor where falls and returns are alike.
+"""
 import itertools
 
 import numpy as np
 import pandas as pd
+from scipy import stats
+
+EVEN = 1e-9     # changes that differ by less than this part of the throughput are equal
 
 
 def turning_points(tps: np.ndarray, min_change: float) -> list[int]:
@@ -31,13 +38,25 @@ def cycle(tps: np.ndarray) -> pd.DataFrame:
             rows += [(f"{name}.runs", float(np.mean([n for n, _ in one_way])), "runs"),
                      (f"{name}.size", 100 * float(np.mean([change for _, change in one_way])) / tps.mean(), "%")]
         rows.append((f"{name}.in-one-run", 100 * float((sign * np.diff(tps)).max()) / tps.mean(), "%"))
-    rows.append(("fall-over-rise", fall_over_rise(tps), "1"))
+    rows.append(("skewness", skewness(tps), "1"))
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
-def fall_over_rise(tps: np.ndarray) -> float:
-    """How many runs a fall takes for each that a rise takes: 3 if throughput falls over three runs and is back after one,
-    about 1 if ups and downs are alike. Falls and rises as in `cycle`; 0 unless there are two of each: once is no cycle."""
-    turns = turning_points(tps, 0.25 * np.ptp(tps))
-    falls, rises = ([b - a for a, b in itertools.pairwise(turns) if sign * (tps[b] - tps[a]) > 0] for sign in (-1, 1))
-    return float(np.mean(falls) / np.mean(rises)) if min(len(falls), len(rises)) > 1 else 0.0
+def skewness(tps: np.ndarray) -> float:
+    """Skewness of the changes from run to run, in that half of the series which has less of it: once is no cycle.
+
+    Above 0 throughput falls slowly and returns at once, at 0 both are alike, below 0 it collapses and recovers slowly.
+    `of_falls` says how much slow falls have. Changes that are all equal have none, 0, as has whatever is symmetric."""
+    return min(_skewness(np.diff(half)) for half in np.array_split(tps, 2))
+
+
+def _skewness(changes: np.ndarray) -> float:
+    if len(changes) == 0 or np.ptp(changes) <= EVEN * np.abs(changes).max():
+        return 0.0
+    return float(stats.skew(changes))
+
+
+def of_falls(n_runs: int) -> float:
+    """The skewness where throughput falls by equal steps over so many runs and returns in one, again and again: of a
+    change that comes once in n + 1, (1 - 2 p) / sqrt(p (1 - p)) with p = 1 / (n + 1)."""
+    return (n_runs - 1) / n_runs**0.5

@@ -213,8 +213,8 @@ def metrics(results: pd.DataFrame) -> pd.DataFrame:
         rows += [(f"all.{name}-{end}", value, "%") for end, value in interval._asdict().items()]
         rows += [(f"part.{row.part}.{name}-{end}", value, "%") for row in effects.parts(results, effect).itertuples()
                  for end, value in (("low", row.low), ("high", row.high))]
-    cycle_of_all = intervals.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.fall_over_rise"])
-    rows += [(f"all.fall-over-rise-{end}", value, "1") for end, value in cycle_of_all._asdict().items()]
+    cycle_of_all = intervals.interval(ensembles.unfitted(results)[f"{AFTER}/cycle.skewness"])
+    rows += [(f"all.cycle-skewness-{end}", value, "1") for end, value in cycle_of_all._asdict().items()]
     rows += [(f"central.{variant}.tps", float(ensembles.unfitted(results, "central")[f"{variant}/{TPS}"].iloc[0]), "1/s")
              for variant in (BEFORE, AFTER)]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

@@ -10,18 +10,18 @@ from study.ensembles.intervals import interval
 
 def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
     """Whether throughput falls slowly and returns at once, and where. `cycles` of `order_entry_questions`, by best guess;
-    `results` of the ensemble; `criterion`: of runs of a fall over those of a rise, from which on it does. 0 is no cycle."""
-    own = cycles[cycles.name.str.endswith(".fall-over-rise")]
-    ages = own.name.str.extract(r"age-(.*)\.fall-over-rise$")[0].tolist()
-    drawn = unfitted(results)[f"{AFTER}/cycle.fall_over_rise"]
+    `results` of the ensemble; `criterion`: the skewness of changes from which on it does."""
+    own = cycles[cycles.name.str.endswith(".skewness")]
+    ages = own.name.str.extract(r"age-(.*)\.skewness$")[0].tolist()
+    drawn = unfitted(results)[f"{AFTER}/cycle.skewness"]
     low, _, high = interval(drawn)
     there = [f"by best guess after {age} turnovers" for age in np.array(ages)[own.value >= criterion]]
     if (n := int((drawn >= criterion).sum())):
         there.append(f"in {n} of {len(drawn)} draws")
-    by_age = ", ".join(f"{value:.1f} after {age}" for age, value in zip(ages, own.value, strict=True))
-    return (f"A slow fall and a sudden return appear {' and '.join(there) or 'nowhere'}: it takes {criterion:g} runs of a "
-            f"fall to one of a rise. The best guess has, by turnovers before the first run, {by_age}; the draws have "
-            f"{low:.1f} to {high:.1f}. 0 stands for fewer than two falls or rises")
+    by_age = ", ".join(f"{value:.2f} after {age}" for age, value in zip(ages, own.value, strict=True))
+    return (f"A slow fall and a sudden return, again and again, appear {' and '.join(there) or 'nowhere'}: that takes a "
+            f"skewness of {criterion:.2f}. The best guess has, by turnovers before the first run, {by_age}. The draws have "
+            f"{low:.2f} to {high:.2f}")
 
 
 def full_scale(numbers: pd.DataFrame) -> str:

@@ -20,7 +20,7 @@ from study.documents.priors import Known
 from study.ensembles import ensembles, kept
 from study.ensembles.intervals import interval
 from study.experiments.ladders_2009.readings import Ladder, central, is_safe, readings
-from study.experiments.ladders_2009.rungs import LENGTH, RATE, READS, Climb, known, measured, rungs
+from study.experiments.ladders_2009.rungs import LENGTH, RATE, READS, known, measured, rungs
 
 
 def _draws(ladder: Ladder, draws: int, seed: int) -> list[dict]:
@@ -125,15 +125,6 @@ def single_steps(ladder: Ladder, results: pd.DataFrame) -> pd.DataFrame:
             if thrown or part == "central":
                 rows.append((", ".join(thrown) or "likeliest", *(case[f"{rung.run}/{RATE}"] for rung in ladder.rungs)))
     return pd.DataFrame(rows, columns=["reading", *(f"rung {i + 1}" for i in range(len(ladder.rungs)))])
-
-
-def short_runs(climb: Climb, results: pd.DataFrame) -> pd.DataFrame:
-    """Whether the runs of an ensemble are long enough: rates by best guesses of a long run of each rung, of a short one, and
-    the second over the first. A short run of a slow rung ends before a transaction group or a checkpoint is written."""
-    short = single_steps(climb.ladder, results).iloc[0, 1:].astype(float).to_numpy()
-    long = np.array([outcome.tps for outcome in climb.outcomes])
-    return pd.DataFrame({"rung": [rung.words for rung in climb.ladder.rungs], "long run (1/s)": long,
-                         "short run (1/s)": short, "short over long": short / long})
 
 
 def steps(ladder: Ladder, results: pd.DataFrame, published: list[float], dumb: list[float]) -> pd.DataFrame:

@@ -9,6 +9,8 @@ What a rung could be is in `study.experiments.ladders_2009.readings`, which was 
 rung differs from the one before it in hardware and switches; the values of priors are those of the machine, drawn once for a
 whole ladder.
 
+Every run is as long as the slides say (`Ladder.base`): 300 s of sysbench, 100 000 transactions of pgbench.
+
 Fitted is one constant, on the first rung: of the ladders that write, the time that a command costs a disk; of the one that
 only reads, the CPU time of a query, since its data fit in memory.
 """

@@ -145,16 +145,6 @@ def test_rungs_are_predicted_under_the_names_of_the_published_runs(results):
 
 
 @pytest.mark.slow
-def test_short_runs_are_set_beside_long_ones_of_the_same_machine(results):
-    """Here a run's rate does not depend on its length; the second of two climbs is twice as fast."""
-    ladder = LADDERS["pgbench"]
-    climb = ladders_2009.climb(ladder, ladder_readings.central(ladder), 5000, 1)
-    twice = climb._replace(outcomes=tuple(outcome._replace(tps=2 * outcome.tps) for outcome in climb.outcomes))
-    assert ladder_questions.short_runs(climb, results)["short over long"].tolist() == pytest.approx([1] * 6)
-    assert ladder_questions.short_runs(twice, results)["short over long"].tolist() == pytest.approx([0.5] * 6)
-
-
-@pytest.mark.slow
 def test_only_the_first_rung_is_fitted(results):
     for ladder in LADDERS.values():
         fit = ladders_2009.baseline(ladder)

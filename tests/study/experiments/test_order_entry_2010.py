@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.events.streams import stream
 from model.simulations.order_entry.series import PoolFull
 from model.zfs.dmu.indirect import tree
 from model.zfs.metaslab.new_pool import METASLABS_PER_VDEV
@@ -15,7 +16,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.experiments.allocator_2010 import order_entry_questions
 from study.experiments.allocator_2010 import rules as order_entry_rules
-from study.experiments.allocator_2010.order_entry_cycle import cycle, fall_over_rise, turning_points
+from study.experiments.allocator_2010.order_entry_cycle import cycle, of_falls, skewness, turning_points
 from study.memo import ByKey
 from study.runs import samples
 
@@ -220,18 +221,61 @@ def test_a_slow_fall_and_a_sudden_return():
     assert (numbers["falls"], numbers["fall.runs"], numbers["rises"], numbers["rise.runs"]) == (4, 4, 3, 1)
     assert numbers["fall.size"] == pytest.approx(100 * 32 / 84)
     assert numbers["fall.in-one-run"] == pytest.approx(100 * 8 / 84)
-    assert numbers["fall-over-rise"] == 4
-    assert dict(zip((back := cycle(tps[::-1])).name, back.value, strict=True))["fall-over-rise"] == 1 / 4
+    assert numbers["skewness"] == skewness(tps) > of_falls(3)
+    assert skewness(-tps) < -of_falls(3)
 
 
-def test_uneven_falls_are_slow_as_well():
-    assert fall_over_rise(np.tile([100.0, 97, 94, 83, 80], 4)) == 4
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_the_skewness_of_equal_steps_down_and_one_up(n):
+    steps = np.tile([-1.0] * n + [float(n)], 50)
+    assert skewness(np.cumsum(steps)) == pytest.approx(of_falls(n), rel=0.03, abs=0.05)
 
 
-@pytest.mark.parametrize("tps", [np.arange(20.0) + 50, np.repeat([50.0, 80.0], 10), 60 + 0.1 * (np.arange(20) % 2) + 9.0 * (
-    np.arange(20) > 9)])
-def test_once_is_no_cycle(tps):
-    assert fall_over_rise(tps) == 0
+# As the document tells it, and what has none of it: 60 runs each, of 480 transactions a second at most and 120 at least.
+PERIOD, RUNS = 20, np.arange(60)
+
+
+def sawtooth(phase):
+    t = (RUNS + phase) % PERIOD
+    return 480.0 - 360 * np.clip((t - 8) / (PERIOD - 9), 0, 1)
+
+
+def square(phase):
+    return np.where((RUNS + phase) % PERIOD < 8, 480.0, 120.0)
+
+
+def triangle(phase):
+    t = (RUNS + phase) % PERIOD
+    return 480.0 - 36 * np.minimum(t, PERIOD - t)
+
+
+def flat(phase):
+    return np.full(60, 300.0)
+
+
+def noisy(shape, share, seed):
+    drawn = stream(seed, "noise")
+    return shape(int(drawn.integers(PERIOD))) * np.exp(drawn.normal(0, share, 60))
+
+
+def test_a_cycle_is_found_in_noise_at_whatever_phase_it_begins():
+    assert np.mean([skewness(noisy(sawtooth, 0.05, seed)) >= of_falls(3) for seed in range(200)]) == 1
+    assert np.mean([skewness(noisy(sawtooth, 0.1, seed)) >= of_falls(3) for seed in range(200)]) > 0.9
+
+
+@pytest.mark.parametrize("shape", [square, triangle, flat, lambda phase: sawtooth(phase)[::-1]])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_no_cycle_is_found_where_ups_and_downs_are_alike_or_falls_are_sudden(shape, share):
+    found = [skewness(noisy(shape, share, seed)) >= of_falls(3) for seed in range(200)]
+    assert np.mean(found) <= 0.01
+
+
+@pytest.mark.parametrize("tps", [
+    np.full(24, 300.0), np.linspace(500, 100, 24), np.array([300.0]), np.array([300.0, 100.0]),
+    np.r_[np.linspace(480, 120, 29), np.linspace(480, 440, 31)]],      # falls and returns once, and that is no cycle
+    ids=["even", "always down", "one run", "two runs", "once"])
+def test_a_series_without_a_cycle_has_no_skewness(tps):
+    assert skewness(tps) == pytest.approx(0, abs=1e-6)
 
 
 @given(st.lists(st.floats(0, 1000), min_size=2, max_size=30))

@@ -8,22 +8,22 @@ from study.experiments.allocator_2010 import order_entry_sentences as words
 
 def cycles(*values):
     return pd.DataFrame([(f"age-{age:g}.{name}", number, "1") for age, value in zip((0, 0.5, 1.5), values, strict=True)
-                         for name, number in (("falls", 9.0), ("fall-over-rise", value))], columns=["name", "value", "unit"])
+                         for name, number in (("falls", 9.0), ("skewness", value))], columns=["name", "value", "unit"])
 
 
 def drawn(*values):
-    return pd.DataFrame({"part": "all", "fitted": False, "reached": True, f"{AFTER}/cycle.fall_over_rise": values})
+    return pd.DataFrame({"part": "all", "fitted": False, "reached": True, f"{AFTER}/cycle.skewness": values})
 
 
 @pytest.mark.parametrize(("by_age", "draws", "where"), [
-    ((1.4, 0.5, 0.8), (0.0, 0.0, 1.6), "appear nowhere: "),
-    ((1.4, 3.0, 0.8), (0.0, 0.0, 1.6), "appear by best guess after 0.5 turnovers: "),
-    ((1.4, 3.5, 0.8), (3.2, 0.0, 1.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws: ")])
-def test_the_cycle_is_where_falls_take_so_many_times_as_long(by_age, draws, where):
-    sentence = words.cycle(cycles(*by_age), drawn(*draws), 3.0)
+    ((0.4, -0.5, 0.8), (0.0, -0.2, 0.6), "again and again, appear nowhere: "),
+    ((0.4, 1.3, 0.8), (0.0, -0.2, 0.6), "appear by best guess after 0.5 turnovers: "),
+    ((0.4, 1.5, 0.8), (1.2, 0.0, 0.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws: ")])
+def test_the_cycle_is_where_changes_are_skewed_enough(by_age, draws, where):
+    sentence = words.cycle(cycles(*by_age), drawn(*draws), 1.2)
     assert where in sentence
-    assert f"1.4 after 0, {by_age[1]:.1f} after 0.5, 0.8 after 1.5; " in sentence
-    assert "it takes 3 " in sentence
+    assert f"0.40 after 0, {by_age[1]:.2f} after 0.5, 0.80 after 1.5. " in sentence
+    assert "a skewness of 1.2" in sentence
 
 
 def test_a_change_stands_out_if_no_seed_says_otherwise():
