@@ -5,6 +5,7 @@ import pytest
 
 from study.ensembles import correlation
 from study.experiments.allocator_2010 import io_cost
+from support.correlated_series import SIZE, TPS, series
 
 SMALL = dict(n_users=8, record_kib=4, scale=1024, n_disks=10, pool_fill=0.2, age=0.1, window_s=1.0, engine="fast", seed=1)
 
@@ -19,7 +20,6 @@ def test_every_io_costs_what_the_average_was():
 
 
 def test_what_is_compared_is_what_the_analyses_say():
-    from test_correlation import SIZE, TPS, series
     analysis = correlation.analyse(series().assign(**{"disk.utilisation": np.linspace(40, 60, 40)}), TPS, SIZE)
     table = io_cost.compared({io_cost.COUNT: analysis})
     row, = table.to_dict("records")
