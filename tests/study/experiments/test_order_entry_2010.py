@@ -231,6 +231,11 @@ def test_the_skewness_of_equal_steps_down_and_one_up(n):
     assert skewness(np.cumsum(steps)) == pytest.approx(of_falls(n), rel=0.03, abs=0.05)
 
 
+def test_the_bound_of_the_claim_is_that_of_falls_of_three_runs():
+    target = claims.targets().set_index("claim_id").value["lutz-cycle"]
+    assert target == pytest.approx(of_falls(3), abs=0.001)
+
+
 # As the document tells it, and what has none of it: 60 runs each, of 480 transactions a second at most and 120 at least.
 PERIOD, RUNS = 20, np.arange(60)
 
