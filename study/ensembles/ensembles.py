@@ -34,6 +34,7 @@ CLOSE = 0.005           # fitting ends this close to the baseline, in parts of i
 FAR = 0.05              # runs of which a slope is taken are this far apart, in parts of the baseline
 STEPS = 8               # by the slope; then by halves
 MET = 0.01              # and has met it if it ended this close
+SLOPE = "slope"
 Simulate = Callable[[dict, int, str], dict[str, float]]
 
 
@@ -96,29 +97,32 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None, variant
         ensemble: kept.Ensemble | None = None) -> pd.DataFrame:
     """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
     where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
-    not met, for the first one only. On all processors. The first case is always simulated. The others are read where
-    `ensemble` is kept, but for a handful (`study.ensembles.kept`)."""
-    first, *others = cases_of = table.to_dict("records")
-    rows, slope = _case(simulate, fit, variants, first)      # by itself: it compiles, and its slope serves the others
-    of_others = kept.rows(ensemble, lambda *call: _case(*call)[0],
-                          [(simulate, fit, variants, case, slope) for case in others], (cases_of, fit, variants))
-    return pd.DataFrame([case | row for case, of_case in zip(cases_of, [rows, *of_others], strict=True) for row in of_case])
+    not met, for the first one only. On all processors. Cases are read where `ensemble` is kept, but for a handful
+    (`study.ensembles.kept`)."""
+    cases_of = table.to_dict("records")
+    of_cases = kept.rows(ensemble, _case, [(simulate, fit, variants, case) for case in cases_of], (cases_of, fit, variants),
+                         lesson=lambda rows: rows[-1].get(SLOPE))
+    return pd.DataFrame([case | {name: row[name] for name in row if name != SLOPE}
+                         for case, rows in zip(cases_of, of_cases, strict=True) for row in rows])
 
 
 def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,
-          slope: float | None = None) -> tuple[list[dict], float | None]:
-    """What is added to a case, a row for each that comes of it; and the slope that its fit ended with: see `_solve`."""
+          slope: float | None = None) -> list[dict]:
+    """What is added to a case, a row for each that comes of it. `slope` is that with which the fit of the first case ended:
+    see `_solve`. It stands in the fitted row of the first case."""
     values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
     first, *others = variants
     outcomes = {variant: simulate(values, seed, variant) for variant in variants}
     rows = [_row(outcomes, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
-        constant, met, slope = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
+        constant, met, found = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
         fitted_values = values | {fit.constant: constant}
         outcomes = {first: met} | {variant: simulate(fitted_values, seed, variant) for variant in others if reached}
         rows.append({fit.constant: constant} | _row(outcomes, fitted=True, reached=reached))
-    return rows, slope
+        if slope is None:
+            rows[-1][SLOPE] = found
+    return rows
 
 
 def _row(outcomes: dict[str, dict], **flags: bool) -> dict:

@@ -3,9 +3,9 @@
     rows(Ensemble("exchange", __name__, (seconds,)), function, calls)
 
 gives what `function` returns for each of `calls`: rows, which are dicts of numbers. A kept file counts if it is of the same
-calls, code and data. Of its calls HANDFUL, drawn at random each time, are simulated anew. They must give what the file has,
-to DIGITS digits, or the run ends with `DoesNotComeOut`. All others are read. A digest tells whether the file was altered.
-So a call that no longer comes out is found in HANDFUL of as many runs as there are calls.
+calls, code and data. Of its calls a handful, drawn at random each time, are simulated anew. They must give what the file
+has, to DIGITS digits, or the run ends with `DoesNotComeOut`. All others are read. A digest tells whether the file was
+altered. A handful is HANDFUL calls, fewer where these would take more than BUDGET_S of processor time, and one at least.
 
 Where no file counts, all calls are simulated. A batch run then writes the file into its own folder, and `study reproduce
 --accept` copies it from there. `study reproduce --whole` reads no file and simulates all calls.
@@ -33,8 +33,11 @@ from study.project import DATA, LOCK, data_files, digest, digest_of_files, is_de
 from study.runs import record
 
 Row = dict[str, Any]
+Function = Callable[..., list[Row]]
+Lesson = Callable[[list[Row]], Any]
 FOLDER = DATA / "ensembles"
 HANDFUL = 3
+BUDGET_S = 10.0
 DIGITS = 6
 CALL, POOLS = "call", "pools"                     # columns besides numbers
 MADE_FROM, SECONDS, ROWS = "made_from", "processor_s", "rows"
@@ -68,33 +71,52 @@ def file_of(name: str) -> Path:
 
 # --- rows of calls --------------------------------------------------------------------------------------------------------
 
-def rows(ensemble: Ensemble | None, function: Callable[..., list[Row]], calls: list[tuple],
-         key: Any = None) -> list[list[Row]]:
-    """The rows of each of `calls`, in their order. `key` stands for the calls where they have functions in them. Of the
-    ensemble None, and of a handful of calls, nothing is kept."""
+def rows(ensemble: Ensemble | None, function: Function, calls: list[tuple],
+         key: Any = None, lesson: Lesson | None = None) -> list[list[Row]]:
+    """The rows of each of `calls`, in their order. `key` stands for the calls where they have functions in them. What
+    `lesson` takes from the rows of the first call is one more argument of all others. Of the ensemble None, and of a handful
+    of calls, nothing is kept."""
     if ensemble is None or len(calls) <= HANDFUL:
-        return on_all_processors(function, calls)
+        return [of_call.rows for of_call in _simulated(function, calls, lesson)]
     made_from = _made_from(ensemble, calls if key is None else key)
     if not _counts(ensemble, made_from):
-        return _all(ensemble, made_from, function, calls)
+        return _all(ensemble, made_from, function, calls, lesson)
     known = read(ensemble.file)
-    drawn = sorted(random.SystemRandom().sample(range(len(calls)), HANDFUL))
-    again = on_all_processors(_with_pools, [(function, calls[call]) for call in drawn])
+    taught = _taught(calls, lesson, known[0])
+    drawn = sorted(random.SystemRandom().sample(range(len(calls)), _handful(ensemble, len(calls))))
+    again = on_all_processors(_with_pools, [(function, taught[call]) for call in drawn])
     for call, new in zip(drawn, again, strict=True):
         if difference := _difference(known[call], new):
             raise DoesNotComeOut(f"data/ensembles/{ensemble.file.name}: {difference}, in call {call}; find out why, or "
                                  "simulate all of them with study reproduce --whole")
     for of_call in known:
         engine_share.restore(of_call.pools)
-    print(f"{len(calls) - HANDFUL} of {len(calls)} cases are read from data/ensembles/{ensemble.file.name}. Numbers "
-          f"{', '.join(map(str, drawn))}, drawn at random, were simulated anew: the same to {DIGITS} digits.")
+    print(f"{len(calls) - len(drawn)} of {len(calls)} cases are read from data/ensembles/{ensemble.file.name}. Drawn at "
+          f"random and simulated anew: {', '.join(map(str, drawn))}. They came out the same to {DIGITS} digits.")
     return [of_call.rows for of_call in known]
 
 
-def _all(ensemble: Ensemble, made_from: dict[str, str], function: Callable[..., list[Row]],
-         calls: list[tuple]) -> list[list[Row]]:
+def _handful(ensemble: Ensemble, n_calls: int) -> int:
+    """How many calls of a kept file are simulated anew."""
+    seconds_a_call = float(facts(ensemble.file)[SECONDS]) / n_calls
+    return max(1, min(HANDFUL, int(BUDGET_S / max(seconds_a_call, 1e-9))))
+
+
+def _simulated(function: Function, calls: list[tuple], lesson: Lesson | None) -> list[Made]:
+    """All calls. The first one is by itself: it compiles, and the others may learn from it."""
+    first = _with_pools(function, calls[0])
+    return [first, *on_all_processors(_with_pools, [(function, call) for call in _taught(calls, lesson, first)[1:]])]
+
+
+def _taught(calls: list[tuple], lesson: Lesson | None, first: Made) -> list[tuple]:
+    """The calls, all but the first with what is learnt from it."""
+    return calls if lesson is None else [calls[0], *((*call, lesson(first.rows)) for call in calls[1:])]
+
+
+def _all(ensemble: Ensemble, made_from: dict[str, str], function: Function, calls: list[tuple],
+         lesson: Lesson | None) -> list[list[Row]]:
     start = time.process_time()
-    made = on_all_processors(_with_pools, [(function, call) for call in calls])
+    made = _simulated(function, calls, lesson)
     seconds = time.process_time() - start
     if (run := record.folder()) is not None:
         folder = run / FOLDER.name
@@ -103,7 +125,7 @@ def _all(ensemble: Ensemble, made_from: dict[str, str], function: Callable[..., 
     return [of_call.rows for of_call in made]
 
 
-def _with_pools(function: Callable[..., list[Row]], call: tuple) -> Made:
+def _with_pools(function: Function, call: tuple) -> Made:
     with engine_share.noted() as pools:
         return Made(function(*call), pools)
 

@@ -36,7 +36,6 @@ def of_all_readings(ladder: Ladder, length: float, draws: int, seed: int) -> pd.
     different = {machine.model_dump_json(): machine for several in machines for machine in several}
     drawn = _draws(ladder, draws, seed)
     jobs = [(key, i) for key in different for i in range(draws)]
-    measured(different[jobs[0][0]], drawn[0], seed)         # by itself: it compiles
     rows = kept.rows(kept.Ensemble(f"{ladder.name}-readings", __name__, None, READS), lambda *call: [measured(*call)],
                      [(different[key], drawn[i], seed) for key, i in jobs])
     results = {job: row for job, (row,) in zip(jobs, rows, strict=True)}
