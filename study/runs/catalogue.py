@@ -44,7 +44,7 @@ STUDY: dict[str, Notebook] = {
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
         keeps=("vdev-cache-oltp",),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
@@ -65,7 +65,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "02_vdev_cache_seqread": Notebook(
         keeps=("vdev-cache-seqread",),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
         machine="study.experiments.vdev_cache_2007.sequential_reads",
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
@@ -88,7 +88,7 @@ STUDY: dict[str, Notebook] = {
     "03_first_fit_best_fit": Notebook(
         keeps=("allocator-slabs",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "traces/alloc/stats_l1.jsonl",
-               "traces/alloc/contiguity.csv"), minutes=2.5,
+               "traces/alloc/contiguity.csv"), minutes=1.5,
         parameters={
             "occupancy": Parameter(kind="int", unit="%", low=5, high=97, help="of the one slab in the pictures"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64), help="record that is rewritten"),
@@ -104,8 +104,8 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
-        keeps=("order-entry", "order-entry-map"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=12,
+        keeps=("order-entry", "order-entry-map", "order-entry-steps", "order-entry-scales", "order-entry-ages"),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=2.5,
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32),
@@ -137,8 +137,8 @@ STUDY: dict[str, Notebook] = {
             "engine": ENGINE, "seed": SEED,
         }),
     "06_exchange": Notebook(
-        keeps=("exchange",),
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=5,
+        keeps=("exchange", "exchange-steps"),
+        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.0,
         parameters={
             "pool_fill": Parameter(kind="float", low=0.05, high=0.85,
                                    help="share of the pool that is allocated; a terabyte of mail at least"),
@@ -156,7 +156,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "07_pgbench_ladder": Notebook(
         keeps=("pgbench", "pgbench-readings"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.5,
         parameters={
             "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of all clients of pgbench, in each run"),
             "reading_draws": READING_DRAWS,
@@ -168,7 +168,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "08_sysbench_ladders": Notebook(
         keeps=("sysbench-rw", "sysbench-rw-readings", "sysbench-ro", "sysbench-ro-readings"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4.0,
         parameters={
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of each run"),
             "reading_draws": READING_DRAWS,
@@ -180,7 +180,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "09_postgres_checkpoints": Notebook(
         keeps=("postgres-tests", "postgres-memory", "postgres-loads", "postgres-checkpoints"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=10.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
         parameters={
             "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),
             "check": Parameter(kind="int", low=0, high=64, help="scale of a second run of one test; 0: none"),
@@ -188,7 +188,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "10_your_ladder": Notebook(
-        reads=("priors.toml", "advice.toml", "hardware/*.toml", "trials/*/*"), minutes=2.0,
+        reads=("priors.toml", "advice.toml", "hardware/*.toml", "trials/*/*"), minutes=3.0,
         parameters={
             "disk": Parameter(kind="str", choices=SHEETS, help="sheet of the disks of the pool, of data/hardware"),
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool"),

@@ -159,12 +159,17 @@ def ablation(machine: Setup, seed: int) -> pd.DataFrame:
     rules = {"old": ("old rules", old)}
     rules |= {key: (label, old._replace(**changed)) for key, (label, changed) in order_entry_rules.STEPS.items()}
     rules |= {key: (label, order_entry_rules.new_rules(*which)) for key, (label, which) in order_entry_rules.ALL.items()}
-    windows = on_all_processors(run_rules, [(machine, params, params, seed) for _, params in rules.values()])
-    of_rules = [quantities(window, machine) for window in windows]
+    windows = kept.rows(kept.Ensemble("exchange-steps", __name__, None), _of_rules,
+                        [(machine, params, seed) for _, params in rules.values()])
+    of_rules = [quantities_of for (quantities_of,) in windows]
     before = of_rules[0][TRANSFERS]
     return pd.DataFrame([(key, label, EFFECT.percent(seen[TRANSFERS] / before), seen["exchange.write_size"])
                          for (key, (label, _)), seen in zip(rules.items(), of_rules, strict=True)],
                         columns=["key", "label", "gain", "write_kib"])
+
+
+def _of_rules(machine: Setup, rules: MetaslabParams, seed: int) -> list[dict]:
+    return [quantities(run_rules(machine, rules, rules, seed), machine)]
 
 
 def _on_one_pool(machine: Setup, others: list[Setup], rules: MetaslabParams, seed: int) -> list[Window]:

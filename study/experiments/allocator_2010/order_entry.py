@@ -241,7 +241,7 @@ class Series(NamedTuple):
 
     @property
     def tps(self) -> np.ndarray:
-        return self.table[self.table.name == "database.tps"].value.to_numpy()
+        return self.table[self.table.name == TPS].value.to_numpy()
 
     def first(self, n_runs: int) -> "Series":
         return Series(self.table[self.table.run < n_runs], self.pool.iloc[:n_runs])
@@ -279,6 +279,22 @@ def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Seri
     n_placed = int(site.machine.tally[order_columns.PLACED])
     engine_share.note((machine, rules, seed), n_placed, site.space, record_asize(machine))
     return Series(pd.DataFrame(rows, columns=["run", "name", "value", "unit"]), pd.DataFrame(pool, columns=POOL_COLUMNS))
+
+
+def all_series(name: str, calls: list[tuple]) -> list[Series]:
+    """`series` of each call, kept as the ensemble `name`. Of what was looked at in a run throughput alone is kept."""
+    return [_of_rows(rows) for rows in kept.rows(kept.Ensemble(name, __name__, None), _as_rows, calls)]
+
+
+def _as_rows(*call: Any) -> list[dict]:
+    runs = series(*call)
+    return [{TPS: tps, **of_pool} for tps, of_pool in zip(runs.tps.tolist(), runs.pool.to_dict("records"), strict=True)]
+
+
+def _of_rows(rows: list[dict]) -> Series:
+    frame = pd.DataFrame(rows)
+    table = pd.DataFrame({"run": range(len(frame)), "name": TPS, "value": frame[TPS], "unit": "1/s"})
+    return Series(table, frame[POOL_COLUMNS])
 
 
 Runs = Comparison[Setup, Series]

@@ -22,13 +22,13 @@ from study.experiments.allocator_2010.order_entry import (
     Series,
     Setup,
     aged,
+    all_series,
     gain,
     go_on,
     measure,
     of_case,
     record_asize,
     reduction,
-    series,
     settled,
     setup,
     statistics,
@@ -49,8 +49,8 @@ def ablation(machine: Setup, n_runs: int, seeds: int, seed: int) -> pd.DataFrame
     rules |= {key: (label, old_rules()._replace(**changed)) for key, (label, changed) in STEPS.items()}
     rules |= {key: (label, new_rules(*which)) for key, (label, which) in ALL.items()}
     cases = list(itertools.product(range(seed, seed + seeds), rules))
-    of_cases = dict(zip(cases, on_all_processors(
-        series, [(machine, rules[key][1], n_runs, case_seed) for case_seed, key in cases]), strict=True))
+    of_cases = dict(zip(cases, all_series("order-entry-steps", [
+        (machine, rules[key][1], n_runs, case_seed) for case_seed, key in cases]), strict=True))
     rows = []
     for (case_seed, key), runs in of_cases.items():
         old = of_cases[case_seed, "old"].tps
@@ -169,7 +169,7 @@ def over_scales(pairs: tuple, n_runs: int, seeds: int, seed: int, *, scale: int,
     cases = list(itertools.product(pairs, range(seed, seed + seeds), (old_rules(), new_rules())))
     machines = {(pool, groups): setup(scale=pool, group_scale=groups, window_s=window_s * scale / pool,
                                       warm_s=WARM_S * scale / pool, **fixed) for pool, groups in pairs}
-    of_cases = on_all_processors(series, [(machines[pair], rules, n_runs, case) for pair, case, rules in cases])
+    of_cases = all_series("order-entry-scales", [(machines[pair], rules, n_runs, case) for pair, case, rules in cases])
     rows = [(*pair, case, gain(old.tps, new.tps), reduction(old.tps, new.tps), old.pool.blocks_per_write.mean(),
              new.pool.blocks_per_write.mean(), old.pool.indirect_per_record.mean())
             for (pair, case, _), old, new in zip(cases[::2], of_cases[::2], of_cases[1::2], strict=True)]
@@ -193,7 +193,7 @@ def by_age(machine: Setup, n_runs: int, seed: int) -> dict[float, Series]:
     prior = next(prior for prior in priors.read(EXPERIMENT).priors if prior.name == "age")
     ages = sorted({f"{age:.2g}": age for age in (0.0, *ensembles.others(prior), machine.age)}.values())
     calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]
-    return dict(zip(ages, on_all_processors(series, calls), strict=True))
+    return dict(zip(ages, all_series("order-entry-ages", calls), strict=True))
 
 
 def cycles(several: dict[float, Series]) -> pd.DataFrame:

@@ -182,7 +182,7 @@ def test_more_users_do_not_do_less(runs):
 
 def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
     seen = []
-    monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
+    monkeypatch.setattr(order_entry_2010, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
         seen.append(machine), real(machine, rules, n_runs, seed))[1])
     machine = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
     table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 3, 1, 1, **machine)
@@ -205,11 +205,18 @@ def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
     prior = next(candidate for candidate in priors.read(order_entry_2010.EXPERIMENT).priors if candidate.name == "age")
     low, high = ensembles.others(prior)
     machine = order_entry_2010.setup(**LIKE, **YOUNG)
-    monkeypatch.setattr(order_entry_questions, "series", lambda machine, rules, n_runs, seed: machine.age)
+    monkeypatch.setattr(order_entry_questions, "all_series", lambda name, calls: [machine.age for machine, *_ in calls])
     for age in (low * 1.0001, low * 0.9999, 1.0):
         by_age = order_entry_questions.by_age(machine._replace(age=age), 2, 1)
         assert by_age == {age_of_pool: age_of_pool for age_of_pool in by_age}
         assert list(by_age) == ([0.0, low, 1.0, high] if age == 1.0 else [0.0, age, high])
+
+
+def test_a_series_comes_back_from_what_is_kept_of_it():
+    call = order_entry_2010.setup(**LIKE, **YOUNG), order_entry_2010.old_rules(), 3, 1
+    runs, (back,) = order_entry_2010.series(*call), order_entry_2010.all_series("none", [call])
+    pd.testing.assert_frame_equal(back.pool, runs.pool)
+    assert back.tps.tolist() == runs.tps.tolist()
 
 
 # ---- ups and downs ----
