@@ -64,3 +64,31 @@ def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, f
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
+
+
+def what_is_left(table: pd.DataFrame, by_chance: float, labels: dict[str, str]) -> Figure:
+    """How draws that show what was printed differ from all draws (`study.ensembles.history_matching.moved`). Choices have a
+    share, numbers a place among all draws. `by_chance`: how far (%) a number moves by chance; `labels` of names and
+    values."""
+    chosen, numbers = table[table.is_choice], table[~table.is_choice]
+    figure, (above, below) = canvas(aspect=0.3 + 0.075 * len(table), rows=2, height_ratios=[len(chosen), len(numbers)])
+    def named(what: str) -> str:
+        return labels.get(what, what.removesuffix("_ns").replace("_", " "))
+
+    names = [f"{named(row.what)}: {labels.get(row.value, row.value)}" for row in chosen.itertuples()]
+    for axes, rows, ticks, label in (
+            (above, chosen, names, "share of draws (%)"),
+            (below, numbers, list(map(named, numbers.what)), "place among all draws (%)")):
+        places = np.arange(len(rows))[::-1]
+        axes.hlines(places, rows.before, rows.left, color=SKY, lw=2)
+        axes.plot(rows.before, places, "o", color=BLACK, mfc="white", ms=4, label="all draws")
+        axes.plot(rows.left, places, "o", color=BLUE, ms=4, label="draws left")
+        axes.set_yticks(places, ticks)
+        axes.set_ylim(-0.6, len(rows) - 0.4)
+        axes.set_xlim(-3, 103)
+        axes.set_xlabel(label)
+        axes.tick_params(axis="y", length=0)
+    below.axvspan(50 - by_chance, 50 + by_chance, color=SKY, alpha=0.25, lw=0, label="by chance")
+    handles, words = below.get_legend_handles_labels()
+    figure.legend(handles, words, loc="outside lower center", ncols=3, columnspacing=1)
+    return figure

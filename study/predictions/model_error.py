@@ -26,6 +26,7 @@ from rich.console import Console
 
 from study import console
 from study.ensembles import intervals
+from study.machines import hardware
 from study.predictions import trials
 
 LEVEL = 0.8     # of 5 set-ups, as many as the first trial had, no more than 5/6 can be promised
@@ -61,6 +62,20 @@ def seen(names: list[str] | None = None) -> Error:
 def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
     """The mechanism's own interval, and what lies within the factor of its middle."""
     return intervals.Interval(min(own.low, own.middle / error.factor), own.middle, max(own.high, own.middle * error.factor))
+
+
+def beyond_ranges_on_disks() -> float:
+    """How far published rates lay beyond the mechanism's own 5 to 95 %, predicted blind, where data were on disks: a factor,
+    by the root mean square of logarithms, and 1 within. Each set-up counts as one."""
+    table = trials.compared()
+    on_disks = table[[hardware.read(sheet_of_data(name)).kind == "disk" for name in table.setup]]
+    beyond = np.log(np.maximum(np.maximum(on_disks.published / on_disks.high, on_disks.low / on_disks.published), 1.0))
+    return float(np.exp(np.sqrt((beyond ** 2).groupby(on_disks.setup).mean().mean())))
+
+
+def sheet_of_data(name: str) -> str:
+    """Of a set-up: the sheet of the devices that data are on."""
+    return next(iter(trials.read(name).cells.values())).pool.data.sheet
 
 
 def within(table: pd.DataFrame, error: Error) -> int:

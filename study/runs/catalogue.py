@@ -44,7 +44,7 @@ STUDY: dict[str, Notebook] = {
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
         keeps=("vdev-cache-oltp",),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
@@ -65,7 +65,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "02_vdev_cache_seqread": Notebook(
         keeps=("vdev-cache-seqread",),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*"), minutes=1.0,
         machine="study.experiments.vdev_cache_2007.sequential_reads",
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),

@@ -93,7 +93,7 @@ def _site(workload: Workload, n_leaves: int, first_byte: int) -> Site:
     return new_site(workload, n_leaves, first_byte=first_byte)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=3)       # as many sizes of memory as are drawn
 def _core(workload: Workload, memory_bytes: int) -> Arc:
     return preallocated_core(_site(workload, 1, 0), memory_bytes)
 
@@ -259,14 +259,21 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams())
     known = priors.read(EXPERIMENT)
-    cases = ensembles.cases(known, draws, seeds, seed)
+    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS)
     ensemble = kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known)))
     return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
 
 
 EFFECT = Effect("summary.rate", "gain", {
     ("ncq", False): "no NCQ", ("sorts", 0): "driver does not sort", ("start", "empty"): "memory empty at the start",
+    ("memory_bytes", 8 * GIB): "8 GiB of memory", ("memory_bytes", 4 * GIB): "4 GiB of memory",
     ("pool", "half full"): "pool half full"})
+# What is not known, for figures.
+NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at the start", "memory_bytes": "memory",
+         "0": "no", "1": "yes", "False": "no", "True": "yes", "outer_sustained": "rate of the outer tracks",
+         str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB", "window": "commands chosen among",
+         "passes": "commands that may pass one", "shadow_cpu_ns": "processor, a reader's loop",
+         "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block"}
 
 def metrics_of_what_if(table: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""

@@ -289,7 +289,7 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
     machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
     known = priors.read(EXPERIMENT)
-    cases = ensembles.cases(known, draws, seeds, seed)
+    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS)
     ensemble = kept.Ensemble("vdev-cache-seqread", __name__, (machine, ensembles.parts_of(known)))
     return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
 
@@ -297,6 +297,9 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None
 EFFECT = Effect("summary.rate", "loss", {
     ("sorts", 0): "driver does not sort",
     ("keeps_indirect", 1): "indirect blocks stay", ("pool", "half full"): "pool half full"})
+# What is not known, for figures.
+NAMES = {"sorts": "driver sorts", "keeps_indirect": "indirect blocks stay", "0": "no", "1": "yes",
+         "file_gib": "size of a file", "outer_sustained": "rate of the outer tracks", "segments": "segments of the buffer"}
 
 
 def not_modelled(quantity: str) -> str:

@@ -61,3 +61,12 @@ def test_what_is_printed_names_it_for_what_it_is():
     assert "earlier set-ups" in quantity["why"]
     assert "not the mechanism" in quantity["why"]
     assert pd.notna(quantity["factor"])
+
+
+def test_only_what_lies_beyond_the_own_range_and_on_disks_counts(monkeypatch):
+    """Two set-ups on disks: one within its ranges, one a factor of 2 beyond them. One on SSDs is left out."""
+    rows = [("within", 10.0, 9.0, 11.0), ("within", 9.0, 9.0, 11.0), ("beyond", 40.0, 5.0, 20.0), ("flash", 900.0, 1.0, 2.0)]
+    monkeypatch.setattr(trials, "compared", lambda: pd.DataFrame(rows, columns=["setup", "published", "low", "high"]))
+    monkeypatch.setattr(model_error, "sheet_of_data",
+                        {"within": "savvio-10k2", "beyond": "savvio-10k2", "flash": "x25-e"}.__getitem__)
+    assert model_error.beyond_ranges_on_disks() == pytest.approx(np.exp(np.sqrt(np.log(2) ** 2 / 2)))

@@ -1,0 +1,143 @@
+"""Which machines show what was printed: history matching (P. Craig and others, 1997; I. Vernon and others, 2010).
+
+The draws of an ensemble (`study.ensembles.ensembles.run`) are machines within the priors. Nothing is fitted. Each printed
+number is held against that of a draw:
+
+    match(results, effect, "kustarz-2007/oltp-without-fix", "kustarz-2007/oltp-with-fix")
+    what.within(1.4)                the draws that are left, here within a factor of 1.4
+    moved(known, what.draws, what.within(1.4))      how they differ from the priors
+    nearest(known, what)            the draw that comes nearest to all that was printed
+
+A draw is *left* if its farthest number is within a tolerance, a factor. The tolerance stands for errors of the model. How
+large they are on such a machine nobody knows, so every question is asked at several tolerances. What is left by the numbers
+before a change predicts those after it. Where the numbers after it are used too, it explains and predicts nothing.
+"""
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from study.documents import published
+from study.documents.priors import LARGER, Known, Prior
+from study.ensembles import ensembles
+from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.intervals import interval
+
+TOLERANCES = (1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2.0)     # factors
+ENOUGH = 10             # draws: of fewer no effect is told, and not what they have in common
+
+
+class Match(NamedTuple):
+    """Draws (unfitted) and what was printed of runs before and after a change."""
+    draws: pd.DataFrame
+    n_before: int           # numbers that were printed before
+    farthest: pd.Series     # by how much the farthest of them is off, a factor for each draw
+    of_all: pd.Series       # the same of all numbers, before and after
+    table: pd.DataFrame     # see `over_tolerances`
+
+    def within(self, tolerance: float) -> pd.DataFrame:
+        """The draws whose numbers before the change are all within this factor."""
+        return self.draws[self.farthest <= tolerance]
+
+    def tightest(self) -> float:
+        """The tightest of TOLERANCES that leaves ENOUGH draws. It looks at nothing that was printed after the change."""
+        return next((tolerance for tolerance in TOLERANCES if len(self.within(tolerance)) >= ENOUGH), np.inf)
+
+
+def match(results: pd.DataFrame, effect: pd.Series, before: str, after: str) -> Match:
+    """An ensemble beside what was printed of two runs. `effect`: of each row of `results`, in the unit of the table."""
+    draws, facts = ensembles.unfitted(results), printed(results, {BEFORE: before})
+    farthest = factors(draws, facts).max(axis=1)
+    of_all = factors(draws, printed(results, {BEFORE: before, AFTER: after})).max(axis=1)
+    return Match(draws, len(facts), farthest, of_all, over_tolerances(farthest, effect[draws.index]))
+
+
+def printed(results: pd.DataFrame, runs: Mapping[str, str]) -> pd.DataFrame:
+    """What is printed of published runs (variant: id of a run) and the ensemble has, in the units of both: a row for each
+    column of `results`, with the least and the most that would be printed so."""
+    by_id, rows = {run.run_id: run for run in published.runs()}, []
+    for variant, run_id in runs.items():
+        run = by_id[run_id]
+        numbers, steps = run.metrics[run.metrics.t.isna()], run.conditions["printed_step"]
+        rows += [(f"{variant}/{row.name}", row.value, row.value - steps[row.name] / 2, row.value + steps[row.name] / 2)
+                 for row in numbers.itertuples(index=False) if f"{variant}/{row.name}" in results]
+    return pd.DataFrame(rows, columns=["column", "printed", "least", "most"])
+
+
+def factors(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """By how much each draw (row) is off each number (column): a factor, 1 where it would be printed the same, inf where one
+    is 0."""
+    simulated = draws[facts.column.tolist()]
+    with np.errstate(divide="ignore"):
+        above, below = simulated / facts.most.to_numpy(), facts.least.to_numpy() / simulated
+    return np.maximum(np.maximum(above, below), 1.0)
+
+
+def over_tolerances(farthest: pd.Series, effect: pd.Series) -> pd.DataFrame:
+    """At each tolerance: how many draws are left, and the effect (5, 50, 95 %) among them. `farthest`: a factor for each
+    draw; `effect`: likewise. Of fewer than ENOUGH draws no effect is told."""
+    rows = []
+    for tolerance in (*TOLERANCES, np.inf):
+        left = effect[farthest <= tolerance]
+        rows.append((tolerance, len(left), len(effect), *(interval(left) if len(left) >= ENOUGH else [np.nan] * 3)))
+    return pd.DataFrame(rows, columns=["within a factor", "left", "of", "low", "middle", "high"])
+
+
+def moved(known: Known, draws: pd.DataFrame, left: pd.DataFrame) -> pd.DataFrame:
+    """For each choice of a switch the share (%) that it has of all draws and of those left; for each number its mean rank
+    among all draws, in % (50: not moved), and its median: what, value (text), before, left, is_choice."""
+    rows: list[tuple] = []
+    for switch in known.switches:
+        rows += [(switch.name, str(choice), 100 * (draws[switch.name] == choice).mean(),
+                  100 * (left[switch.name] == choice).mean(), True) for choice in switch.choices]
+    for prior in known.priors:
+        places = 100 * (draws[prior.name].rank() - 0.5) / len(draws)
+        rows.append((prior.name, _readable(prior, left[prior.name].median()), 50.0, places.loc[left.index].mean(), False))
+    return pd.DataFrame(rows, columns=["what", "value", "before", "left", "is_choice"])
+
+
+def chance(n_draws: int, n_left: int) -> float:
+    """How far (%) the mean rank of so many draws lies from 50 by chance, 95 %: drawn without replacement."""
+    if n_left in (0, n_draws):
+        return 0.0
+    return 196.0 * float(np.sqrt((1 / 12) / n_left * (n_draws - n_left) / (n_draws - 1)))
+
+
+def nearest(known: Known, what: Match) -> pd.DataFrame:
+    """The draw that is nearest to all numbers, condition by condition and number by number: what, value, place (% of all
+    draws below it; of a choice nan)."""
+    draws, best = what.draws, what.of_all.idxmin()
+    rows = [(switch.name, str(draws[switch.name][best]), np.nan) for switch in known.switches]
+    rows += [(prior.name, _readable(prior, draws[prior.name][best]),
+              100 * float((draws[prior.name] < draws[prior.name][best]).mean())) for prior in known.priors]
+    return pd.DataFrame(rows, columns=["what", "value", "place"])
+
+
+def _readable(prior: Prior, value: float) -> str:
+    """In the largest unit in which it is 0.1 or more."""
+    units = (*LARGER.get(prior.unit, ()), (prior.unit, 1.0))
+    unit, size = next((unit, size) for unit, size in units if abs(value) >= 0.1 * size or size == 1)
+    return f"{value / size:.3g} {unit}".removesuffix(" 1")
+
+
+def metrics(what: Match, unit: str, of_trials: float) -> pd.DataFrame:
+    """For the run store: `over_tolerances`, by how much the nearest draw is off where all numbers count, and the error
+    `of_trials` (a factor): name, value, unit."""
+    rows = []
+    for row in what.table.to_dict("records"):
+        tolerance = row["within a factor"]
+        name = f"matched.within-{100 * (tolerance - 1):.0f}-percent" if np.isfinite(tolerance) else "matched.all"
+        rows.append((f"{name}-left", row["left"], "draws"))
+        if np.isfinite(row["middle"]):
+            rows += [(f"{name}-{end}", row[end], unit) for end in ("low", "middle", "high")]
+    rows += [("matched.nearest-of-all", what.of_all.min(), "1"), ("matched.trials", of_trials, "1")]
+    return pd.DataFrame(rows, columns=["name", "value", "unit"])
+
+
+def sentence(what: Match, unit: str) -> str:
+    """The tightest tolerance that leaves draws, and the nearest draw of all."""
+    tolerance, left, n_draws, low, middle, high = what.table[what.table.middle.notna()].iloc[0]
+    return (f"Of {n_draws:.0f} draws {left:.0f} show all {what.n_before} numbers printed before the change within a factor "
+            f"of {tolerance:g}. Among them the effect is {low:.0f} to {high:.0f} {unit}, {middle:.0f} in the middle. With "
+            f"the numbers after the change the nearest draw is off by a factor of {what.of_all.min():.2f}")

@@ -1,0 +1,121 @@
+"""History matching: on a machine whose answers are known, and on draws of which one is taken to be the truth."""
+import numpy as np
+import pandas as pd
+import pytest
+from test_ensembles import KNOWN, simulate
+
+from study.documents import published
+from study.ensembles import ensembles, history_matching
+from study.ensembles.history_matching import chance, factors, moved, over_tolerances, printed
+from study.figures import predictions as pictures
+
+RUN = "kustarz-2007/oltp-without-fix"
+
+
+@pytest.fixture(scope="module")
+def results():
+    return ensembles.run(ensembles.cases(KNOWN, 400, 2, 1), simulate)
+
+
+@pytest.fixture(scope="module")
+def draws(results):
+    return ensembles.unfitted(results)
+
+
+def of(value, step=1.0):
+    return pd.DataFrame([("before/rate", value, value - step / 2, value + step / 2)],
+                        columns=["column", "printed", "least", "most"])
+
+
+def test_facts_are_printed_numbers_of_the_run_with_half_a_unit_of_their_last_digit():
+    names = [f"before/{name}.rate" for name in ("summary", "shadowread", "nothing")]
+    has = pd.DataFrame(columns=[*names, "after/summary.rate"])
+    facts = printed(has, {"before": RUN}).set_index("column")
+    assert list(facts.index) == ["before/summary.rate", "before/shadowread.rate"]
+    assert facts.loc["before/summary.rate"].tolist() == pytest.approx([8543.3, 8543.25, 8543.35])
+    assert facts.loc["before/shadowread.rate"].tolist() == pytest.approx([4255, 4254.5, 4255.5])
+
+
+def test_what_would_be_printed_the_same_is_off_by_nothing():
+    table = pd.DataFrame({"part": "all", "fitted": False, "before/rate": [99.6, 100.4, 110.55, 49.75, 0.0]})
+    assert factors(table, of(100.0))["before/rate"].tolist() == pytest.approx([1, 1, 1.1, 2, np.inf])
+
+
+def test_a_draw_taken_as_the_truth_is_left_and_what_is_left_is_like_it(draws):
+    for truth in draws.index[:20]:
+        value = float(draws["before/rate"][truth])
+        farthest = factors(draws, of(value, 1e-9)).max(axis=1)
+        left = draws[farthest <= 1.05]
+        assert truth in left.index
+        time = left.cost + left.extra       # all that the rate depends on, but for a thousandth
+        assert time.between(1000 / value / 1.06, 1000 / value * 1.06).all()
+
+
+def test_numbers_after_the_change_are_no_part_of_what_is_left(monkeypatch, results):
+    """Nonsense in their place changes what comes nearest to all, and no prediction."""
+    def printed_as(before, after):
+        monkeypatch.setattr(published, "runs", lambda: [published.PublishedRun(
+            f"a/{name}", "a", "", {"printed_step": {"rate": 1.0}},
+            pd.DataFrame({"t": [np.nan], "name": ["rate"], "value": [value], "unit": ["1/s"]}))
+            for name, value in (("before", before), ("after", after))])
+        return history_matching.match(results, results["after/rate"] / results["before/rate"], "a/before", "a/after")
+    what, other = printed_as(400.0, 500.0), printed_as(400.0, 9e9)
+    pd.testing.assert_frame_equal(what.table, other.table)
+    pd.testing.assert_frame_equal(what.within(1.1), other.within(1.1))
+    assert what.n_before == 1
+    assert what.of_all.min() < 1.05 < 1e6 < other.of_all.min()
+    assert (what.of_all >= what.farthest).all()
+
+
+def test_a_rate_that_only_one_choice_gives_leaves_that_choice(draws):
+    """1000 over a cost of 1 to 4 is 600 and more only without the extra one, and the share of the change does not matter."""
+    left = draws[factors(draws, of(700.0)).max(axis=1) <= 1.1]
+    table = moved(KNOWN, draws, left).set_index(["what", "value"])
+    assert table.loc[("extra", "0"), "left"] == 100
+    assert table.loc[("extra", "1"), "left"] == 0
+    ranks = table[~table.is_choice].droplevel("value").left
+    assert ranks["cost"] < 30
+    assert abs(ranks["share"] - 50) < 1.5 * chance(len(draws), len(left))
+
+
+def test_with_all_draws_left_nothing_has_moved(draws):
+    table = moved(KNOWN, draws, draws)
+    np.testing.assert_allclose(table.left, table.before)
+
+
+def test_more_tolerance_leaves_more_and_of_few_draws_no_range_is_told(draws):
+    effect = draws["after/rate"] / draws["before/rate"]
+    table = over_tolerances(factors(draws, of(400.0)).max(axis=1), effect)
+    assert table.left.is_monotonic_increasing
+    assert table.left.iloc[-1] == len(draws)
+    few = over_tolerances(pd.Series(9.0, draws.index).where(draws.index > draws.index[2], 1.0), effect)
+    assert few.left.tolist() == [3] * len(history_matching.TOLERANCES) + [len(draws)]
+    assert few.middle.isna().tolist() == [True] * len(history_matching.TOLERANCES) + [False]
+
+
+def test_a_number_that_does_not_matter_moves_as_far_by_chance_one_time_in_twenty(draws):
+    rng = np.random.default_rng(1)
+    ranks = [moved(KNOWN, draws, draws.loc[rng.choice(draws.index, 40, replace=False)]).set_index("what").left["share"]
+             for _ in range(400)]
+    assert 0.02 < (np.abs(np.array(ranks) - 50) > chance(len(draws), 40)).mean() < 0.09
+
+
+def test_the_figure_has_a_row_for_every_choice_and_number(draws):
+    figure = pictures.what_is_left(moved(KNOWN, draws, draws[:50]), chance(400, 50), {"extra": "one more", "cost": "a cost"})
+    above, below = figure.axes
+    assert [label.get_text() for label in above.get_yticklabels()] == ["one more: 0", "one more: 1"]
+    assert [label.get_text() for label in below.get_yticklabels()] == ["a cost", "share"]
+
+
+def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
+    truth, effect = draws.index[7], 100 * (draws["after/rate"] / draws["before/rate"] - 1)
+    farthest = factors(draws, of(float(draws["before/rate"][truth]), 1e-9)).max(axis=1)
+    what = history_matching.Match(draws, 1, farthest, farthest, over_tolerances(farthest, effect))
+    table = history_matching.nearest(KNOWN, what).set_index("what")
+    assert table.value.to_dict() == {"extra": str(draws.extra[truth]), "cost": f"{draws.cost[truth]:.3g} ms",
+                                     "share": f"{draws.share[truth]:.3g}"}
+    numbers = history_matching.metrics(what, "%", 1.4).set_index("name").value
+    assert numbers["matched.nearest-of-all"] == 1
+    assert numbers["matched.all-left"] == len(draws)
+    assert numbers["matched.trials"] == 1.4
+    assert f"Of 400 draws {len(what.within(1.05))} show all 1 numbers" in history_matching.sentence(what, "%")
