@@ -9,7 +9,7 @@ import typer
 
 from study.commands import complete
 from study.commands.result import Json, give
-from study.console import number, out, table
+from study.console import number, out, page
 from study.errors import UserError
 from study.project import refuse_unwritable, write_atomically
 
@@ -119,20 +119,25 @@ def hardware(
             device = sheet(name)
         except ValueError as error:
             raise UserError(str(error)) from None
-        values = table(*device.table.columns, whole="name")
-        for row in device.table.itertuples(index=False):
-            values.add_row(*(number(cell) if isinstance(cell, float) else cell for cell in row))
-
         def say() -> None:
             out.print(f"{sheets.what(name)}. {device.name}. {device.note}", soft_wrap=True)
-            out.print(values)
+            out.print(page({row["name"]: _of_value(row) for row in device.table.to_dict("records")}))
         give({"sheet": name, "what": sheets.what(name), "device": device.name, "note": device.note,
               "values": device.table}, as_json, say)
         return
     rows = sheets.summaries()
-    shown = table("sheet", "what", "device", "GB", "speed", "known", whole="sheet")
-    for row in rows:
-        speed = f"{row['rpm']} rpm" if row["rpm"] else f"{number(row['read_iops'])}, {number(row['write_iops'])} IOPS"
-        shown.add_row(row["sheet"], row["what"], row["device"], number(row["gb"]), speed,
-                      ", ".join(f"{n} {how}" for how, n in row["known"].items()))
-    give(rows, as_json, lambda: out.print(shown))
+    give(rows, as_json, lambda: out.print(page({row["sheet"]: _of_sheet(row) for row in rows})))
+
+
+def _of_sheet(row: dict) -> str:
+    """What one sheet is of, in a line or a few: beside its name that fits any terminal."""
+    speed = f"{row['rpm']} rpm" if row["rpm"] else f"{number(row['read_iops'])}, {number(row['write_iops'])} IOPS"
+    known = ", ".join(f"{n} {how}" for how, n in row["known"].items())
+    return f"{row['what']}. {row['device']}: {number(row['gb'])} GB, {speed}. Values: {known}"
+
+
+def _of_value(row: dict) -> str:
+    """A value of a sheet with its unit and range, and how it is known."""
+    value = number(row["value"]) if isinstance(row["value"], float) else str(row["value"])
+    bounds = f" ({row['range']})" if row["range"] else ""
+    return f"{value} {row['unit']}".removesuffix(" 1") + f"{bounds}, {row['known']}: {row['source']}"

@@ -1,5 +1,6 @@
 """What the terminal says of claims: the scoreboard, and of each run what it predicts."""
 import ast
+import fnmatch
 import json
 from collections.abc import Container
 from typing import NamedTuple
@@ -126,11 +127,11 @@ def _why_not(undone: list[Plan], board: pd.DataFrame) -> list[str]:
 
 
 def _meant(board: pd.DataFrame, words: list[str]) -> set[str]:
-    """The claims that are meant: by their own name; by the start of their notebook's; by a part of their name, or the start
-    of their document's."""
+    """The claims that are meant: by their own name, which may have a * for more than one; by the start of their notebook's;
+    by a part of their name, or the start of their document's."""
     claims = set()
     for word in words:
-        ways = [board.claim_id == word, board.notebook.fillna("").str.startswith(word)]
+        ways = [board.claim_id.isin(fnmatch.filter(board.claim_id, word)), board.notebook.fillna("").str.startswith(word)]
         if not any(path.stem.startswith(word) for path in books()):
             ways.append(board.claim_id.str.contains(word, regex=False) | board.document.str.startswith(word))
         meant = next((set(board.claim_id[way]) for way in ways if way.any()), set())

@@ -46,6 +46,13 @@ FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those 
 MAX_SEGMENTS = 2**24    # that are made: 1.5 GB; if there were more, metaslabs are made smaller
 MAX_UNKNOWN = 2**20     # where nothing is known of them, all are alike
 RECORDS, WHOLE = "of one record", "one in each metaslab"
+ASSUMED = {     # of metaslabs without a histogram, by what was printed of them
+    "segments": "no histogram is printed. Free segments are as many as printed, none is longer than printed, and their "
+                "lengths are drawn",
+    "fragmentation": "only the fragmentation is known. Lengths of free segments are drawn so that they have it",
+    "nothing": "no histogram is printed, so that nobody knows how their free space is cut up. Ranges go from holes of one "
+               "record each to one hole in each metaslab. `zdb -mm POOL` prints histograms",
+}
 SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
 
 
@@ -226,18 +233,26 @@ def notes(slabs: list[Slab]) -> list[str]:
     for vdev in sorted({slab.vdev for slab in of_data}):
         metaslabs = [slab for slab in of_data if slab.vdev == vdev]
         free = sum(slab.free_bytes for slab in metaslabs)
-        total = metaslabs[0].of_vdev or len(metaslabs)
+        total = metaslabs[0].of_vdev or max(len(metaslabs), 1 + max(slab.number or 0 for slab in metaslabs))
         lines.append(f"vdev {vdev}: {len(metaslabs)} metaslab{'s' * (len(metaslabs) > 1)} of "
                      f"{in_words(metaslabs[0].size_bytes)}, {in_words(free)} free")
-        if total > len(metaslabs):
-            lines.append(f"vdev {vdev} has {total} metaslabs, of which {total - len(metaslabs)} are missing here. The "
-                         "forecast is of a vdev with no others. ZFS prefers the emptiest, which may be among the missing: "
-                         "give all of the output")
-        if n := sum(map(described_space.unknown, metaslabs)):
-            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} no histogram is printed, so that nobody "
-                         "knows how their free space is cut up. Ranges go from holes of one record each to one hole in each "
-                         "metaslab. `zdb -mm POOL` prints histograms")
+        if n := total - len(metaslabs):
+            lines.append(f"vdev {vdev} has {total} metaslabs{'' if metaslabs[0].of_vdev else ' or more'}, of which {n} "
+                         f"{'is' if n == 1 else 'are'} missing here. The forecast is of a vdev with no others. ZFS prefers "
+                         "the emptiest, which may be among the missing: give all of the output")
+        assumed = [_assumed(slab) for slab in metaslabs]
+        lines += [f"of {assumed.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
+                  for kind, sentence in ASSUMED.items() if kind in assumed]
     return [*lines, *filter(None, [left_out(slabs)])]
+
+
+def _assumed(slab: Slab) -> str:
+    """What its free segments are made from where there is no histogram, by the order of `described_space.segments`."""
+    if described_space.unknown(slab):
+        return "nothing"
+    if not slab.is_used or slab.free_bytes >= slab.size_bytes or any((slab.histogram or {}).values()):
+        return ""
+    return "segments" if slab.n_segments else "fragmentation"
 
 
 def in_words(n_bytes: int) -> str:

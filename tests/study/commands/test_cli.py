@@ -11,6 +11,7 @@ from model.zfs.eras import ERAS, era
 from study.commands import main as cli
 from study.commands import scoreboard
 from study.commands.pool import ERAS as ERAS_OF_HELP
+from study.errors import UserError
 from study.pools import aged_pools
 from study.project import DATA, runs_folder
 from study.replays import verify
@@ -338,7 +339,26 @@ def test_a_run_says_what_it_predicts_and_its_verdict(study, notebook):
     assert printed.endswith("verdict: it holds\n")
 
 
+def test_a_star_stands_for_several_claims():
+    board = pd.DataFrame({"claim_id": ["pg-burst", "pg-fall", "pgbench-1"], "notebook": 3 * ["09_x"], "document": 3 * ["a"]})
+    assert scoreboard._meant(board, ["pg-*"]) == {"pg-burst", "pg-fall"}
+    with pytest.raises(UserError, match="there is no claim 'xy-"):
+        scoreboard._meant(board, ["xy-*"])
+
+
 # --- how it looks ---------------------------------------------------------------------------------------------------------
+
+def test_sheets_are_whole_in_80_columns(study, monkeypatch):
+    monkeypatch.setattr(cli.out, "width", 80)
+    lines = study("hardware").stdout.splitlines()
+    names = {path.stem for path in (DATA / "hardware").glob("*.toml")}
+    assert {line.split()[0] for line in lines if not line.startswith(" ")} == names
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 4 * len(names)
+    values = study("hardware", "savvio-10k2").stdout
+    assert "…" not in values
+    assert max(len(line) for line in values.splitlines()[1:]) <= 80
+
 
 @pytest.mark.slow
 def test_nothing_is_cut_off_in_a_narrow_terminal(study, monkeypatch):

@@ -189,6 +189,22 @@ def test_what_is_not_known_and_what_is_missing_is_said():
     assert forecast.notes(printed(2, 2 * ["1.51G"], HISTOGRAM)) == ["vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"]
 
 
+def test_metaslabs_before_the_last_are_missed_without_a_header():
+    """As of a paste whose beginning was cut."""
+    text = "".join(LINE.format(m, m * 2**33, 30 + m, "1.51G") + HISTOGRAM for m in (3, 4, 5))
+    assert "vdev 0 has 6 metaslabs or more, of which 3 are missing" in forecast.notes(zdb.parse(text, "pool.txt"))[1]
+
+
+@pytest.mark.parametrize(("below", "match"), [
+    ("\tOn-disk histogram:\t\tfragmentation 57\n", "only the fragmentation is known"),
+    ("\t                  segments      12500   maxsize    496K   freepct   18%\n", "Free segments are as many as printed"),
+])
+def test_how_segments_are_made_without_a_histogram_is_said(below, match):
+    note, = forecast.notes(printed(2, 2 * ["1.51G"], below))[1:]
+    assert match in note
+    assert note.startswith("of 2 of the 2 metaslabs of vdev 0 ")
+
+
 def test_whole_metaslabs_make_what_is_not_known_of_others_matter_less():
     low, high = forecast.of_slabs(printed(3, ["16.00G", "15.1G", "16.00G"], size=2**34), 8192, ("b117",))
     assert low.blocks_per_io == high.blocks_per_io == 16
