@@ -19,6 +19,9 @@ FILES = {"linux": ("/etc/modprobe.d/zfs.conf", "options zfs {}={}"), "solaris": 
 PARAMETERS = {"arc_max_mib": "zfs_arc_max", "prefetch": "zfs_prefetch_disable", "nocacheflush": "zfs_nocacheflush"}
 OF_FREEBSD = {"zfs_arc_max": "arc_max", "zfs_prefetch_disable": "prefetch_disable",
               "zfs_nocacheflush": "cache_flush_disable"}
+OPENZFS_OF_FREEBSD = {"zfs_arc_max": "arc.max", "zfs_prefetch_disable": "prefetch.disable",
+                      "zfs_nocacheflush": "nocacheflush"}       # from FreeBSD 13 on
+ERAS_OF_FREEBSD_13 = ("openzfs_2019", "openzfs_2021", "openzfs")
 ANEW = "files written from now on have it: copy the database's files once"
 BY_HAND = {"files.era": "install a newer release, then: zpool upgrade POOL",
            "pool.data.layout": "make the pool anew with another layout, and restore the data"}
@@ -60,7 +63,8 @@ def _of_files(machine: Scenario, name: str, value: Any) -> str:
 def _parameter(machine: Scenario, name: str, value: int) -> str:
     system = machines.system(machine)
     file, form = FILES[system]
-    return f"{file}: " + form.format(OF_FREEBSD[name] if system == "freebsd" else name, value)
+    of_freebsd = OPENZFS_OF_FREEBSD if machine.zfs.era in ERAS_OF_FREEBSD_13 else OF_FREEBSD
+    return f"{file}: " + form.format(of_freebsd[name] if system == "freebsd" else name, value)
 
 
 def _number(name: str, value: float) -> int:

@@ -267,6 +267,15 @@ def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
     assert lines.of(machine, changes)[0] == line
 
 
+@pytest.mark.parametrize(("era", "names"), [
+    ("openzfs_2017", ("arc_max", "prefetch_disable", "cache_flush_disable")),
+    ("openzfs", ("arc.max", "prefetch.disable", "nocacheflush"))])
+def test_openzfs_has_names_of_its_own_on_freebsd(era, names):
+    machine = scenario.changed(advise.read(HERE, "postgres")[0], {"host.system": "freebsd", "files.era": era})
+    typed = lines.of(machine, {"files.arc_max_mib": 1, "files.prefetch": False, "files.nocacheflush": True})
+    assert [line.split("vfs.zfs.")[1].split("=")[0] for line in typed] == [*names]
+
+
 def test_settings_of_innodb_stand_in_its_own_file():
     machine, _ = advise.read(HERE, "innodb")
     assert lines.of(machine, {"database.conf.innodb_doublewrite": False}) == ("my.cnf: innodb_doublewrite = off",)
