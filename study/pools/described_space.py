@@ -46,8 +46,14 @@ def _is_whole(slab: Slab) -> bool:
 
 def unknown(slab: Slab) -> bool:
     """Whether nothing was printed of how its free space is cut up."""
-    is_described = slab.n_segments or slab.fragmentation is not None or any((slab.histogram or {}).values())
-    return not _is_whole(slab) and not is_described
+    return described_by(slab) == "nothing"
+
+
+def described_by(slab: Slab) -> str:
+    """What its free segments are made from: "histogram", "segments" (their number), "fragmentation" or "nothing"; "" of a
+    metaslab that is free as a whole."""
+    return ("" if _is_whole(slab) else "histogram" if any((slab.histogram or {}).values()) else
+            "segments" if slab.n_segments else "fragmentation" if slab.fragmentation is not None else "nothing")
 
 
 def _unit(slab: Slab) -> int:

@@ -240,19 +240,13 @@ def notes(slabs: list[Slab]) -> list[str]:
             lines.append(f"vdev {vdev} has {total} metaslabs{'' if metaslabs[0].of_vdev else ' or more'}, of which {n} "
                          f"{'is' if n == 1 else 'are'} missing here. The forecast is of a vdev with no others. ZFS prefers "
                          "the emptiest, which may be among the missing: give all of the output")
-        assumed = [_assumed(slab) for slab in metaslabs]
-        lines += [f"of {assumed.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
-                  for kind, sentence in ASSUMED.items() if kind in assumed]
+        if n := sum(slab.is_by_histogram for slab in metaslabs):
+            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} so much is taken to be free as the "
+                         "histogram has. What is printed as free is without changes that wait in log space maps")
+        described = [described_space.described_by(slab) for slab in metaslabs]
+        lines += [f"of {described.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
+                  for kind, sentence in ASSUMED.items() if kind in described]
     return [*lines, *filter(None, [left_out(slabs)])]
-
-
-def _assumed(slab: Slab) -> str:
-    """What its free segments are made from where there is no histogram, by the order of `described_space.segments`."""
-    if described_space.unknown(slab):
-        return "nothing"
-    if not slab.is_used or slab.free_bytes >= slab.size_bytes or any((slab.histogram or {}).values()):
-        return ""
-    return "segments" if slab.n_segments else "fragmentation"
 
 
 def in_words(n_bytes: int) -> str:

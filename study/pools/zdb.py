@@ -10,15 +10,17 @@ Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_
 A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
 metaslabs are read, but not sized. (zdb of 2010 and before does not say which vdev is a log.)
 
-Where changes wait in log space maps (OpenZFS 2.0 and later), `free` and the histogram on disk are without them. What is
-in memory is with them. Each is held to its own account: by a histogram in memory so much is free as it and the
-percentage in memory allow, and as was printed if that is within.
+Where changes wait in log space maps (OpenZFS 2.0 and later), `free` is without them. What is in memory is with them, and
+so is the histogram on disk: metaslab_sync writes it anew from memory. Each is held to its own account: so much is free
+as the histogram (and the percentage in memory) allow, and as was printed if that is within. Elsewhere a histogram that
+does not fit what is free was damaged.
 
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
 not printed. It is a power of two, and follows from offset and number. In the oldest form it follows from the distances
 of offsets; of a metaslab 0 alone, from its free percentage. On dRAID a metaslab begins a little later, with a whole
 stripe.
 """
+import codecs
 import gzip
 import itertools
 import math
@@ -36,8 +38,11 @@ from study.sizes import size_of
 COUNT, OFFSET = r"\d{1,19}", "[0-9a-f]{1,16}"      # 64 bits
 NUMBER = rf"{COUNT}(?:\.{COUNT})?[KMGTPE]?"
 GZIP = b"\x1f\x8b"
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)      # of files that PowerShell has written
 OF_GROUPS = re.compile(rf"\s*vdev\s+{COUNT}\s+metaslabs\s+{COUNT}\s+fragmentation", re.MULTILINE)     # of zdb -M
 OF_A_DATASET = re.compile(r"\s*Dataset \S+ \[", re.MULTILINE)
+OF_A_METASLAB = re.compile(rf"\W*metaslab\s+{COUNT}\b")       # whatever has become of the rest of the line
+OF_LOG_SPACE_MAPS = re.compile(r".*\bms_unflushed_phys\b|\s*unflushed txg=")
 HEADER = re.compile(rf"\s*metaslabs\s+({COUNT})\s+offset\b")
 VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
 SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
@@ -67,14 +72,17 @@ class Slab(NamedTuple):
     purpose: str = ""               # of the vdev: special, dedup, log; "" takes all data
     of_vdev: int | None = None      # metaslabs of the vdev, as its header says
     sector_bytes: int = 512         # of the vdev, where it is known
-    is_in_memory: bool = False      # the histogram is, so that changes that wait are in it
+    is_in_memory: bool = False      # the histogram is
+    has_log: bool = False           # changes may wait in log space maps, which are in the histogram and not in `free`
+    is_by_histogram: bool = False   # free_bytes, since what was printed does not fit
 
 
 def read(path: Path) -> list[Slab]:
     """The metaslabs in a file. UserError, one sentence, if there are none or one cannot be."""
     try:
         content = path.read_bytes()
-        text = (gzip.decompress(content) if content.startswith(GZIP) else content).decode()
+        content = gzip.decompress(content) if content.startswith(GZIP) else content
+        text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         raise UserError(f"{path} is not text; give what `zdb -mm POOL` prints") from None
     return parse(text, str(path))
@@ -101,9 +109,11 @@ def _refuse(text: str, name: str) -> NoReturn:
 
 def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:
     """The metaslabs, each with what stands below it."""
-    vdev, purpose, slab, source, of_vdev, seen = 0, "", None, None, None, set()
-    for line in lines:
-        started, headed = _start(line, vdev, purpose, of_vdev), VDEV.match(line)
+    vdev, purpose, slab, source, of_vdev, has_log, seen = 0, "", None, None, None, False, set()
+    for n, line in enumerate(lines, start=1):
+        started, headed = _start(line, vdev, purpose, of_vdev, has_log), VDEV.match(line)
+        if not started and OF_A_METASLAB.match(line):
+            raise UserError(f"{name}, line {n}: '{line.strip()}' is cut, wrapped or changed; give the output unchanged")
         if counted := HEADER.match(line):
             of_vdev = int(counted[1])
         if started or headed:
@@ -112,6 +122,7 @@ def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:
             slab, source = started, None
             if headed and not started:
                 vdev, purpose, of_vdev = int(headed[1]), headed[2] or "", None
+                has_log = bool(OF_LOG_SPACE_MAPS.match(line))
                 if vdev in seen:
                     raise UserError(f"{name} has vdev {vdev} twice, of two pools or of one at two times; give the output "
                                     "of one zdb")
@@ -125,7 +136,7 @@ def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:
         yield slab
 
 
-def _start(line: str, vdev: int, purpose: str, of_vdev: int | None) -> Slab | None:
+def _start(line: str, vdev: int, purpose: str, of_vdev: int | None, has_log: bool) -> Slab | None:
     """A metaslab that begins with this line."""
     number = None
     if match := SLAB.match(line):
@@ -134,8 +145,17 @@ def _start(line: str, vdev: int, purpose: str, of_vdev: int | None) -> Slab | No
         offset, space_map, free = match.groups()
     else:
         return None
-    return Slab(vdev=vdev, offset=int(offset, 16), is_used=int(space_map) > 0, free_bytes=size_of(free, "free space"),
-                number=None if number is None else int(number), purpose=purpose, of_vdev=of_vdev)
+    return Slab(vdev=vdev, offset=int(offset, 16), is_used=int(space_map) > 0, free_bytes=_bytes(free, "free space"),
+                number=None if number is None else int(number), purpose=purpose, of_vdev=of_vdev, has_log=has_log)
+
+
+def _bytes(printed: str, quantity: str) -> int:
+    """Bytes. A number without a unit is exact, and so has whole sectors."""
+    n_bytes = size_of(printed, quantity)
+    if printed[-1].isdigit() and ("." in printed or n_bytes % SECTOR_BYTES):
+        raise UserError(f"the {quantity} of a metaslab is '{printed}' without a unit, but that is no multiple of "
+                        f"{SECTOR_BYTES} bytes; its line is cut, so give the output unchanged")
+    return n_bytes
 
 
 def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
@@ -150,8 +170,10 @@ def _with_histogram(slab: Slab, source: str, fragmentation: str | None) -> Slab:
 def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
     """A line below a metaslab; what says nothing of it is passed over."""
     if match := STATISTICS.match(line):
-        largest_bytes = size_of(match[2], "largest segment")
+        largest_bytes = _bytes(match[2], "largest segment")
         return slab._replace(n_segments=int(match[1]), largest_bytes=largest_bytes, free_pct=int(match[3]))
+    if OF_LOG_SPACE_MAPS.match(line):
+        return slab._replace(has_log=True)
     match = BUCKET.match(line)
     if match and source == "In-memory":
         return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
@@ -161,18 +183,23 @@ def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
 
 
 def _by_own_account(slab: Slab) -> Slab:
-    """The metaslab with as much free as its histogram in memory says, if it has one."""
-    counts = {power: count for power, count in (slab.histogram or {}).items() if count and power < MAX_POWER}
-    if not slab.is_in_memory or not counts:
+    """The metaslab with as much free as its histogram says, if changes may be in that and not in what was printed."""
+    if not (slab.is_in_memory or slab.has_log) or not any((slab.histogram or {}).values()):
         return slab
-    low, high = (sum(count << power + more for power, count in counts.items()) for more in (0, 1))
-    if slab.free_pct is not None:
+    low, high = _bounds(slab)
+    if slab.is_in_memory and slab.free_pct is not None:
         low = max(low, slab.free_pct * slab.size_bytes // 100)
         high = min(high, (slab.free_pct + 1) * slab.size_bytes // 100)
     high = min(high, slab.size_bytes)
     if low > high or low <= slab.free_bytes <= high:
         return slab
-    return slab._replace(free_bytes=math.isqrt(low * high))
+    return slab._replace(free_bytes=math.isqrt(low * high), is_by_histogram=True)
+
+
+def _bounds(slab: Slab) -> tuple[int, int]:
+    """B that are free at least, and less than which are, by its histogram."""
+    counts = {power: count for power, count in (slab.histogram or {}).items() if count and power < MAX_POWER}
+    return sum(count << power for power, count in counts.items()), sum(count << power + 1 for power, count in counts.items())
 
 
 def sized(slabs: list[Slab], name: str) -> list[Slab]:
@@ -237,10 +264,16 @@ def _check(slab: Slab, name: str) -> None:
     if max_power >= slab.size_bytes.bit_length():
         raise UserError(f"{where} has segments of 2^{max_power} bytes in its histogram, but {slab.size_bytes} bytes in all; "
                         "give the output unchanged")
-    min_bytes = sum(count << power for power, count in (slab.histogram or {}).items() if count)
+    if slab.of_vdev is not None and (slab.number or 0) >= slab.of_vdev:
+        raise UserError(f"{where} has number {slab.number}, but the header above it counts {slab.of_vdev} metaslabs from 0; "
+                        "give the output unchanged")
+    min_bytes, max_bytes = _bounds(slab)
     if min_bytes > slab.free_bytes * ROUNDED:
         raise UserError(f"{where} has {min_bytes} bytes in its histogram at least, but {slab.free_bytes} are free; give the "
                         "output unchanged")
+    if 0 < max_bytes * ROUNDED < slab.free_bytes:
+        raise UserError(f"{where} has less than {max_bytes} bytes in its histogram, but {slab.free_bytes} are free; rows "
+                        "are missing, so give the output unchanged")
     if (slab.largest_bytes or 0) > slab.free_bytes * ROUNDED:
         raise UserError(f"{where} has a segment of {slab.largest_bytes} bytes, but {slab.free_bytes} are free; give the "
                         "output unchanged")

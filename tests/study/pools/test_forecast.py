@@ -162,7 +162,8 @@ def test_a_smaller_metaslab_has_the_same_forecast(monkeypatch):
 
 HEAD = "\tvdev          0   \n\tmetaslabs    {}   offset                spacemap          free        \n"
 LINE = "\tmetaslab {:6d}   offset {:12x}   spacemap {:6d}   free    {}\n"
-HISTOGRAM = "\tOn-disk histogram:\t\tfragmentation 57\n\t\t\t 12:  12500 ****\n\t\t\t 14:   8700 ***\n\t\t\t 17:   1660 *\n"
+HISTOGRAM = ("\tOn-disk histogram:\t\tfragmentation 57\n\t\t\t 12:  12500 ****\n\t\t\t 14:   8700 ***\n\t\t\t 17:   1660 *\n"
+             "\t\t\t 18:   2400 *\n")
 
 
 def printed(n, frees, below="", size=2**33):
@@ -203,6 +204,11 @@ def test_how_segments_are_made_without_a_histogram_is_said(below, match):
     note, = forecast.notes(printed(2, 2 * ["1.51G"], below))[1:]
     assert match in note
     assert note.startswith("of 2 of the 2 metaslabs of vdev 0 ")
+
+
+def test_free_space_by_a_histogram_with_changes_that_wait_is_said():
+    slabs = printed(2, 2 * ["4.00G"], HISTOGRAM + "\tFlush data:\n\tunflushed txg=77100\n")
+    assert "of 2 of the 2 metaslabs of vdev 0 so much is taken to be free as the histogram has" in forecast.notes(slabs)[1]
 
 
 def test_whole_metaslabs_make_what_is_not_known_of_others_matter_less():

@@ -93,6 +93,7 @@ def test_a_number_is_read_to_three_digits(power, tenths):
 
 
 HEAD = "\tvdev          0\n"
+COUNTED = "\tmetaslabs {:5d}   offset                spacemap          free\n"
 LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
 
 
@@ -118,6 +119,15 @@ LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
      "segments of 2.999999999 bytes"),
     (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  9999   maxsize  2.00K   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
      "9999 free segments"),
+    (HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "13"), "'13' without a unit"),
+    (HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "1.5"), "'1.5' without a unit"),
+    (HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "20M")[:-9], "line 3: 'metaslab      1   offset .* is cut"),
+    (HEAD + LINE.format(0, 0, "20M") + ">" + LINE.format(1, 2**26, "20M"), "line 3: '>"),
+    (HEAD + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "2,5M"), "2,5M' is cut"),
+    (HEAD + COUNTED.format(1) + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "20M"),
+     "has number 1, but the header above it counts 1 metaslabs"),
+    (HEAD + LINE.format(0, 0, "30.0M") + "\tOn-disk histogram:\n\t\t\t 20:   3 **\n" + LINE.format(1, 2**26, "64M"),
+     "less than 6291456 bytes in its histogram, but 31457280 are free"),
 ])
 def test_what_cannot_be_gets_one_sentence(text, match):
     with pytest.raises(UserError, match=match) as error:
@@ -152,14 +162,23 @@ def test_what_is_in_memory_is_held_to_its_own_account(on_disk, n, pct, low, high
     assert slab.histogram == {12: n, 18: 7}
 
 
+@pytest.mark.parametrize(("on_disk", "low", "high"), [("1.00M", 8, 16), ("40.0M", 8, 16), ("10.0M", 10, 10)])
+def test_a_histogram_on_disk_has_what_waits_in_log_space_maps(on_disk, low, high):
+    """metaslab_sync writes it from memory, and the changes themselves to the log."""
+    head = "\tvdev          0      ms_unflushed_phys object 58\n"
+    text = head + LINE.format(0, 0, on_disk) + "\tOn-disk histogram:\n\t\t\t 20:   8 **\n" + LINE.format(1, 2**26, "64M")
+    slab, _ = zdb.parse(text, "sample")
+    assert low * MIB <= slab.free_bytes <= high * MIB
+    assert slab.is_by_histogram == (on_disk != "10.0M")
+
+
 def test_a_histogram_in_memory_without_rows_says_nothing():
     text = HEAD + LINE.format(0, 0, "20M") + "\tIn-memory histogram:\n" + LINE.format(1, 2**26, "64M")
     assert zdb.parse(text, "sample")[0].free_bytes == 20 * MIB
 
 
 def test_a_vdev_has_as_many_metaslabs_as_its_header_says():
-    header = "\tmetaslabs   115   offset                spacemap          free\n"
-    slabs = zdb.parse(HEAD + header + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "64M"), "sample")
+    slabs = zdb.parse(HEAD + COUNTED.format(115) + LINE.format(0, 0, "20M") + LINE.format(1, 2**26, "64M"), "sample")
     assert [slab.of_vdev for slab in slabs] == [115, 115]
 
 
@@ -167,7 +186,10 @@ def test_what_is_compressed_or_from_windows_is_read_all_the_same(tmp_path):
     text = (SAMPLES / "openzfs_mm.txt").read_text()
     (tmp_path / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
-    assert zdb.read(tmp_path / "a.txt") == zdb.read(tmp_path / "a.txt.gz") == sample("openzfs_mm")
+    (tmp_path / "b.txt").write_bytes(text.encode("utf-16"))
+    (tmp_path / "c.txt").write_bytes(text.encode("utf-8-sig"))
+    for name in ("a.txt", "a.txt.gz", "b.txt", "c.txt"):
+        assert zdb.read(tmp_path / name) == sample("openzfs_mm"), name
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):
