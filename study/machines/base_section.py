@@ -4,13 +4,11 @@ is.
 The text below a field says what it is; `docs/scenarios.md` is made of these texts
 (`study.commands.documentation.scenario_tables`).
 """
-import re
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
 
-NUMBER = re.compile(r"\s*[+-]?[\d_]*\.?[\d_]+([eE][+-]?\d+)?\s*")    # as text: pydantic would take it
 
 
 def _is_number(annotation: Any) -> bool:
@@ -33,19 +31,24 @@ class Section(BaseModel):
     @classmethod
     def _as_typed(cls, content: object) -> object:
         """What is true or false, or text, is no number."""
-        for name, value in content.items() if isinstance(content, dict) else ():
-            field = cls.by_key().get(name)
-            if isinstance(value, bool) and field and bool not in (field.annotation, *get_args(field.annotation)):
-                parts = [each for part in (field.annotation, *get_args(field.annotation))
-                         for each in (part, *get_args(part))]
-                if any(issubclass(get_origin(each) or each, BaseModel | dict) for each in parts
-                       if isinstance(get_origin(each) or each, type)):
-                    raise ValueError(f"{name} is {str(value).lower()}, but it must be a section with names and values of "
-                                     "its own")
-                raise ValueError(f"{name} is {str(value).lower()}, which is neither a number nor a name; give one")
-            if isinstance(value, str) and field and _is_number(field.annotation) and NUMBER.fullmatch(value):
-                raise ValueError(f"{name} is '{value}', which is text; give a number, without quotes")
+        values = content.items() if isinstance(content, dict) else ()
+        complaints = [_untyped(name, value, cls.by_key()[name].annotation) for name, value in values if name in cls.by_key()]
+        if any(complaints):
+            raise ValueError("; ".join(filter(None, complaints)))
         return content
+
+
+def _untyped(name: str, value: object, annotation: Any) -> str:
+    """What is wrong with the type of a value that pydantic would take all the same, or ""."""
+    if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
+        parts = [each for part in (annotation, *get_args(annotation)) for each in (part, *get_args(part))]
+        if any(issubclass(get_origin(each) or each, BaseModel | dict) for each in parts
+               if isinstance(get_origin(each) or each, type)):
+            return f"{name} is {str(value).lower()}, but it must be a section with names and values of its own"
+        return f"{name} is {str(value).lower()}, which is neither a number nor a name; give one"
+    if isinstance(value, str) and _is_number(annotation):
+        return f"{name} is '{value}', which is text; give a number, without quotes and unit"
+    return ""
 
 
 def every_kind(of: type[Section] = Section) -> set[type[Section]]:

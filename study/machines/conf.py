@@ -117,13 +117,21 @@ KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB)
 
 def check(database: str, conf: dict) -> dict:
     """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on all names that are
-    wrong, or on the first value."""
+    wrong, or else on all values."""
     file, known = KNOWN[database]
     conf = {name: value for name, value in conf.items() if not unfelt(database, name)}
     if wrong := [name for name in conf if name not in known]:
         raise ValueError(f"{file} has no setting {_and_nearest(wrong[0], known)}" + "".join(
             f"; nor {_and_nearest(name, known)}" for name in wrong[1:]))
-    return {name: _value(name, known[name], value) for name, value in conf.items()}
+    values, complaints = {}, []
+    for name, value in conf.items():
+        try:
+            values[name] = _value(name, known[name], value)
+        except ValueError as error:
+            complaints.append(str(error))
+    if complaints:
+        raise ValueError("; ".join(complaints))
+    return values
 
 
 def unfelt(database: str, name: str) -> str:

@@ -147,6 +147,8 @@ class Innodb(Section):
     @field_validator("conf")
     @classmethod
     def _are_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """As my.cnf has them: - and _ are the same."""
+        settings = {name.replace("-", "_"): value for name, value in settings.items()}
         conf.check("innodb", settings)
         return settings
 

@@ -2,6 +2,7 @@
 
     not_simulated.known("files", "dedup")       the end of a sentence about the entry, or ""
     not_simulated.of_kind("files", "ext4")      likewise of a kind
+    not_simulated.of_value("layout", "raid10")  likewise of a value
     not_simulated.mariadb({"kind": "mariadb", "version": "10.6"})       as the InnoDB that it has
 """
 import re
@@ -35,8 +36,16 @@ ENTRIES: dict[str, dict[str, str]] = {
         "num_threads": "is called clients here", "jobs": "is called threads here", "time": "is called seconds here"},
     "script": {"selects": "is called reads here", "deletes": "is not simulated; nearest are updates, one for each"},
     "": {**dict.fromkeys(("capacity", "cap"), "is called fill here, in [pool]; write fill = 0.8 for a CAP of 80 %"),
-         "frag": "is called fragmentation here, in [pool]"},
+         "frag": "is called fragmentation here, in [pool]",
+         "spare": "is of the files that `study advise --hardware` reads; leave it out"},
 }
+LAYOUTS = {
+    **dict.fromkeys(("raidz", "raid5"), "nearest is raidz1"), "raid6": "nearest is raidz2",
+    **dict.fromkeys(("raid10", "mirrors"), "write mirror with width = 2, the devices of each mirror"), "raid1": "write mirror",
+    **dict.fromkeys(("raid0", "single", "disk", "none"), "write stripe"),
+    **dict.fromkeys(("draid", "draid1", "draid2", "draid3"), "dRAID is not simulated; nearest is raidz of the same parity")}
+VALUES = {"layout": LAYOUTS, "primarycache": {"none": "it is not simulated; nearest is metadata"},
+          "secondarycache": {"metadata": "it is not simulated; nearest is none, as tables stay out of the cache device"}}
 OF_MODULE = ("zfs_", "l2arc_", "zil_", "spa_", "metaslab_", "dbuf_")
 AS_BUILT = "is a parameter of ZFS's module that cannot be set here; leave it out, and `era` has it as its release set it"
 NEAREST_FILES = 'nearest is kind = "zfs" with record_kib as large as the database\'s page'
@@ -53,6 +62,11 @@ MARIADB = (((10, 2), "5.7"), ((10, 0), "5.6"), ((5, 5), "5.5"))
 def known(section: str, word: str) -> str:
     nearest = ENTRIES.get(section, {}).get(word) or ENTRIES[""].get(word, "")
     return nearest or (AS_BUILT if word.startswith(OF_MODULE) else "")
+
+
+def of_value(word: str, value: object) -> str:
+    """The end of a sentence about a value of an entry, or ""."""
+    return VALUES.get(word, {}).get(str(value).split(":")[0], "")
 
 
 def of_kind(section: str, kind: str) -> str:

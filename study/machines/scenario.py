@@ -210,6 +210,8 @@ def _told(complaint: ErrorDetails, within: str) -> str:
            "union_tag_invalid": f"is of a kind that is unknown; choose {of_kind.get('expected_tags')}"}
     if complaint["type"] == "union_tag_invalid" and (nearest := not_simulated.of_kind(entry, str(of_kind["tag"]))):
         return f"{entry}: {nearest}"
+    if complaint["type"] == "literal_error" and (nearest := not_simulated.of_value(parts[-1], complaint["input"])):
+        return f"{entry} is '{complaint['input']}'; {nearest}"
     if complaint["type"] in end:
         return f"{entry} {end[complaint['type']]}"
     return errors.of_value(entry, complaint)
