@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
 
 
-
 def _is_number(annotation: Any) -> bool:
     """Whether a field takes numbers, or nothing, and no more."""
     parts = get_args(annotation) or (annotation,)

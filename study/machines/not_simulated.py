@@ -41,7 +41,8 @@ ENTRIES: dict[str, dict[str, str]] = {
 }
 LAYOUTS = {
     **dict.fromkeys(("raidz", "raid5"), "nearest is raidz1"), "raid6": "nearest is raidz2",
-    **dict.fromkeys(("raid10", "mirrors"), "write mirror with width = 2, the devices of each mirror"), "raid1": "write mirror",
+    **dict.fromkeys(("raid10", "mirrors"), "write mirror with width = 2, the devices of each mirror"),
+    "raid1": "write mirror",
     **dict.fromkeys(("raid0", "single", "disk", "none"), "write stripe"),
     **dict.fromkeys(("draid", "draid1", "draid2", "draid3"), "dRAID is not simulated; nearest is raidz of the same parity")}
 VALUES = {"layout": LAYOUTS, "primarycache": {"none": "it is not simulated; nearest is metadata"},

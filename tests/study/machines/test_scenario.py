@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from model.databases.innodb import columns as inno
 from model.databases.postgres import columns as pg
 from study.errors import UserError
-from study.machines import conf, power_cut_risks, scenario, servers
+from study.machines import conf, not_simulated, power_cut_risks, scenario, servers
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
+from study.machines.database import Innodb
 
 DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
 POSTGRES = scenario.of(DISK | {"database": {"kind": "postgres"}})
@@ -348,3 +349,20 @@ def test_a_system_that_is_left_out_has_the_file_system_that_is_taken(database, s
 
 def test_an_era_that_is_given_stays():
     assert scenario.of(DISK | {"files": {"era": "b141"}, "database": {"version": 16}}).files.era == "b141"
+
+
+@pytest.mark.parametrize(("entry", "word", "nearest"), [
+    ("layout", "raid10", "write mirror with width = 2"), ("layout", "draid2:4d:8c", "dRAID is not simulated"),
+    ("primarycache", "none", "nearest is metadata")])
+def test_a_value_that_is_known_and_not_simulated_has_what_comes_nearest(entry, word, nearest):
+    assert nearest in not_simulated.of_value(entry, word)
+
+
+def test_all_values_that_are_wrong_are_told_at_once():
+    with pytest.raises(ValueError, match=r"fsync is 'maybe'.*; shared_buffers is 'x'"):
+        conf.check("postgres", {"fsync": "maybe", "shared_buffers": "x"})
+
+
+def test_my_cnf_takes_a_hyphen_for_an_underscore():
+    assert Innodb(conf={"innodb-doublewrite": "off", "skip-name-resolve": 1}).conf == {
+        "innodb_doublewrite": "off", "skip_name_resolve": 1}
