@@ -45,8 +45,8 @@ LAYOUTS = {
     "raid1": "write mirror",
     **dict.fromkeys(("raid0", "single", "disk", "none"), "write stripe"),
     **dict.fromkeys(("draid", "draid1", "draid2", "draid3"), "dRAID is not simulated; nearest is raidz of the same parity")}
-VALUES = {"layout": LAYOUTS, "primarycache": {"none": "it is not simulated; nearest is metadata"},
-          "secondarycache": {"metadata": "it is not simulated; nearest is none, as tables stay out of the cache device"}}
+VALUES = {"layout": LAYOUTS, "primarycache": {"none": "nearest is metadata, as none is not simulated"},
+          "secondarycache": {"metadata": "nearest is none, by which tables stay out of the cache device, too"}}
 OF_MODULE = ("zfs_", "l2arc_", "zil_", "spa_", "metaslab_", "dbuf_")
 AS_BUILT = "is a parameter of ZFS's module that cannot be set here; leave it out, and `era` has it as its release set it"
 NEAREST_FILES = 'nearest is kind = "zfs" with record_kib as large as the database\'s page'

@@ -185,8 +185,8 @@ POOL = '[pool.data]\nsheet = "nvme-p4500"\n'
 SCENARIOS = {
     "": "pool is missing", "[host": "is not TOML", POOL + "[host]\ncpus = -1": "host.cpus is -1, but it must be 1 or more",
     POOL + "[host]\ncpus = nan": "host.cpus is nan, but it must be a number",
-    POOL + '[host]\ncpus = "many"': "host.cpus is 'many', but it must be a whole number",
-    POOL + '[files]\nprimarycache = "none"': "but it must be 'all' or 'metadata'",
+    POOL + '[host]\ncpus = "many"': "cpus is 'many', which is text; give a number, without quotes and unit",
+    POOL + '[files]\nprimarycache = "none"': "primarycache is 'none'; nearest is metadata, as none is not simulated",
     "pool = true": "pool is true, but it must be a section",
     "files = true\n" + POOL: "files is true, but it must be a section",
     POOL + "[database]\nkind = 'postgres'\nconf = true": "conf is true, but it must be a section",
