@@ -136,8 +136,17 @@ def metrics(what: Match, unit: str, of_trials: float) -> pd.DataFrame:
 
 
 def sentence(what: Match, unit: str) -> str:
-    """The tightest tolerance that leaves draws, and the nearest draw of all."""
-    tolerance, left, n_draws, low, middle, high = what.table[what.table.middle.notna()].iloc[0]
-    return (f"Of {n_draws:.0f} draws {left:.0f} show all {what.n_before} numbers printed before the change within a factor "
-            f"of {tolerance:g}. Among them the effect is {low:.0f} to {high:.0f} {unit}, {middle:.0f} in the middle. With "
-            f"the numbers after the change the nearest draw is off by a factor of {what.of_all.min():.2f}")
+    """The tightest tolerance that leaves enough draws, and the nearest draw of all."""
+    told = what.tightest()
+    nearest_of_all = f"With the numbers after the change the nearest draw is off by a factor of {what.of_all.min():.2f}"
+    if not np.isfinite(told):
+        return f"Fewer than {ENOUGH} of {len(what.draws)} draws show what was printed before the change. {nearest_of_all}"
+    row = what.table[what.table["within a factor"] == told].iloc[0]
+    return (f"Of {len(what.draws)} draws {row.left:.0f} show all {what.n_before} numbers printed before the change within a "
+            f"factor of {told:g}. Among them the effect is {row.low:.0f} to {row.high:.0f} {unit}, {row.middle:.0f} in the "
+            f"middle. {nearest_of_all}")
+
+
+def closeness(tolerance: float) -> str:
+    """For captions."""
+    return f"within a factor of {tolerance:g}" if np.isfinite(tolerance) else "however far they are off"

@@ -30,8 +30,8 @@ class Section(BaseModel):
     @classmethod
     def _as_typed(cls, content: object) -> object:
         """What is true or false, or text, is no number."""
-        values = content.items() if isinstance(content, dict) else ()
-        complaints = [_untyped(name, value, cls.by_key()[name].annotation) for name, value in values if name in cls.by_key()]
+        values, fields = content.items() if isinstance(content, dict) else (), cls.by_key()
+        complaints = [_untyped(name, value, fields[name].annotation) for name, value in values if name in fields]
         if any(complaints):
             raise ValueError("; ".join(filter(None, complaints)))
         return content

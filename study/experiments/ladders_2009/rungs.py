@@ -88,8 +88,15 @@ def _devices(machine: Scenario) -> dict[str, Devices]:
 
 # --- what is not known --------------------------------------------------------------------------------------------------
 
+_KNOWN = memo.ByKey()       # of each ladder: all its readings are looked through for their devices
+
+
 def known(ladder: Ladder) -> Known:
     """Priors of the database, its files and all devices; the switches of the readings among the switches."""
+    return _KNOWN.get(repr(ladder), lambda: _known(ladder))
+
+
+def _known(ladder: Ladder) -> Known:
     every = [machine for reading in (*readings(ladder), *_asides(ladder)) for machine in rungs(ladder, reading)]
     different = list({machine.model_dump_json(): machine for machine in every}.values())
     all_known = machines.known(different, EXPERIMENT[ladder.name])

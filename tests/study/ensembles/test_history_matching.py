@@ -119,3 +119,13 @@ def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
     assert numbers["matched.all-left"] == len(draws)
     assert numbers["matched.trials"] == 1.4
     assert f"Of 400 draws {len(what.within(1.05))} show all 1 numbers" in history_matching.sentence(what, "%")
+
+
+def test_of_too_few_draws_that_is_said(results):
+    few = results[results.part == "all"].head(4).rename(columns=lambda name: name.replace("/rate", "/summary.rate"))
+    effect = few["after/summary.rate"] / few["before/summary.rate"]
+    what = history_matching.match(few, effect, RUN, "kustarz-2007/oltp-with-fix")
+    assert what.tightest() == np.inf
+    assert history_matching.sentence(what, "%").startswith("Fewer than 10 of 4 draws show what was printed before")
+    assert history_matching.closeness(what.tightest()) == "however far they are off"
+    assert len(history_matching.moved(KNOWN, what.draws, what.within(what.tightest()))) == 4
