@@ -101,7 +101,7 @@ def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None, variant
     (`study.ensembles.kept`)."""
     cases_of = table.to_dict("records")
     of_cases = kept.rows(ensemble, _case, [(simulate, fit, variants, case) for case in cases_of], (cases_of, fit, variants),
-                         lesson=lambda rows: rows[-1].get(SLOPE))
+                         share=lambda rows: rows[-1].get(SLOPE))
     return pd.DataFrame([case | {name: row[name] for name in row if name != SLOPE}
                          for case, rows in zip(cases_of, of_cases, strict=True) for row in rows])
 
@@ -115,13 +115,13 @@ def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: 
     outcomes = {variant: simulate(values, seed, variant) for variant in variants}
     rows = [_row(outcomes, fitted=False, reached=True)]
     if fit and case["part"] in FITTED_PARTS:
-        constant, met, found = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
+        constant, met, ended_with = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
         fitted_values = values | {fit.constant: constant}
         outcomes = {first: met} | {variant: simulate(fitted_values, seed, variant) for variant in others if reached}
         rows.append({fit.constant: constant} | _row(outcomes, fitted=True, reached=reached))
         if slope is None:
-            rows[-1][SLOPE] = found
+            rows[-1][SLOPE] = ended_with
     return rows
 
 

@@ -3,14 +3,16 @@
 The draws of an ensemble (`study.ensembles.ensembles.run`) are machines within the priors. Nothing is fitted. Each printed
 number is held against that of a draw:
 
-    match(results, effect, "kustarz-2007/oltp-without-fix", "kustarz-2007/oltp-with-fix")
-    what.within(1.4)                the draws that are left, here within a factor of 1.4
-    moved(known, what.draws, what.within(1.4))      how they differ from the priors
-    nearest(known, what)            the draw that comes nearest to all that was printed
+    matched = match(results, effect, "kustarz-2007/oltp-without-fix", "kustarz-2007/oltp-with-fix")
+    matched.within(1.4)                 the draws that are left, here within a factor of 1.4
+    moved(known, matched, 1.4)          how they differ from the priors
+    nearest(known, matched)             the draw that comes nearest to all that was printed
 
 A draw is *left* if its farthest number is within a tolerance, a factor. The tolerance stands for errors of the model. How
 large they are on such a machine nobody knows, so every question is asked at several tolerances. What is left by the numbers
 before a change predicts those after it. Where the numbers after it are used too, it explains and predicts nothing.
+
+Numbers that follow from one another, as rates in a closed loop do, are no more than one number.
 """
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -22,7 +24,6 @@ from study.documents import published
 from study.documents.priors import LARGER, Known, Prior
 from study.ensembles import ensembles
 from study.ensembles.ensembles import AFTER, BEFORE
-from study.ensembles.intervals import interval
 
 TOLERANCES = (1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2.0)     # factors
 ENOUGH = 10             # draws: of fewer no effect is told, and not what they have in common
@@ -31,7 +32,7 @@ ENOUGH = 10             # draws: of fewer no effect is told, and not what they h
 class Match(NamedTuple):
     """Draws (unfitted) and what was printed of runs before and after a change."""
     draws: pd.DataFrame
-    n_before: int           # numbers that were printed before
+    n_before: int           # numbers that were printed before, and are simulated
     farthest: pd.Series     # by how much the farthest of them is off, a factor for each draw
     of_all: pd.Series       # the same of all numbers, before and after
     table: pd.DataFrame     # see `over_tolerances`
@@ -41,7 +42,7 @@ class Match(NamedTuple):
         return self.draws[self.farthest <= tolerance]
 
     def tightest(self) -> float:
-        """The tightest of TOLERANCES that leaves ENOUGH draws. It looks at nothing that was printed after the change."""
+        """The tightest of TOLERANCES that leaves ENOUGH draws, inf if none does. It looks at no number after the change."""
         return next((tolerance for tolerance in TOLERANCES if len(self.within(tolerance)) >= ENOUGH), np.inf)
 
 
@@ -55,14 +56,14 @@ def match(results: pd.DataFrame, effect: pd.Series, before: str, after: str) -> 
 
 def printed(results: pd.DataFrame, runs: Mapping[str, str]) -> pd.DataFrame:
     """What is printed of published runs (variant: id of a run) and the ensemble has, in the units of both: a row for each
-    column of `results`, with the least and the most that would be printed so."""
+    column of `results`, with both ends of what would be printed so."""
     by_id, rows = {run.run_id: run for run in published.runs()}, []
     for variant, run_id in runs.items():
         run = by_id[run_id]
         numbers, steps = run.metrics[run.metrics.t.isna()], run.conditions["printed_step"]
         rows += [(f"{variant}/{row.name}", row.value, row.value - steps[row.name] / 2, row.value + steps[row.name] / 2)
                  for row in numbers.itertuples(index=False) if f"{variant}/{row.name}" in results]
-    return pd.DataFrame(rows, columns=["column", "printed", "least", "most"])
+    return pd.DataFrame(rows, columns=["column", "printed", "low", "high"])
 
 
 def factors(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
@@ -70,24 +71,26 @@ def factors(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     is 0."""
     simulated = draws[facts.column.tolist()]
     with np.errstate(divide="ignore"):
-        above, below = simulated / facts.most.to_numpy(), facts.least.to_numpy() / simulated
+        above, below = simulated / facts.high.to_numpy(), facts.low.to_numpy() / simulated
     return np.maximum(np.maximum(above, below), 1.0)
 
 
 def over_tolerances(farthest: pd.Series, effect: pd.Series) -> pd.DataFrame:
-    """At each tolerance: how many draws are left, and the effect (5, 50, 95 %) among them. `farthest`: a factor for each
-    draw; `effect`: likewise. Of fewer than ENOUGH draws no effect is told."""
+    """At each tolerance: how many draws are left, and the effect among them, from the lowest to the highest. `farthest`: a
+    factor for each draw; `effect`: likewise. Of fewer than ENOUGH draws no effect is told."""
     rows = []
     for tolerance in (*TOLERANCES, np.inf):
         left = effect[farthest <= tolerance]
-        rows.append((tolerance, len(left), len(effect), *(interval(left) if len(left) >= ENOUGH else [np.nan] * 3)))
-    return pd.DataFrame(rows, columns=["within a factor", "left", "of", "low", "middle", "high"])
+        ends = (left.min(), left.median(), left.max()) if len(left) >= ENOUGH else (np.nan,) * 3
+        rows.append((tolerance, len(left), len(effect), *ends))
+    return pd.DataFrame(rows, columns=["within a factor", "left", "of", "lowest", "middle", "highest"])
 
 
-def moved(known: Known, draws: pd.DataFrame, left: pd.DataFrame) -> pd.DataFrame:
-    """For each choice of a switch the share (%) that it has of all draws and of those left; for each number its mean rank
-    among all draws, in % (50: not moved), and its median: what, value (text), before, left, is_choice."""
+def moved(known: Known, matched: Match, tolerance: float) -> pd.DataFrame:
+    """How the draws left differ from all. For each choice of a switch its share (%) of both; for each number the mean place
+    (%) among all draws of those left (50: not moved), and their median: what, value (text), before, left, is_choice."""
     rows: list[tuple] = []
+    draws, left = matched.draws, matched.within(tolerance)
     for switch in known.switches:
         rows += [(switch.name, str(choice), 100 * (draws[switch.name] == choice).mean(),
                   100 * (left[switch.name] == choice).mean(), True) for choice in switch.choices]
@@ -98,16 +101,16 @@ def moved(known: Known, draws: pd.DataFrame, left: pd.DataFrame) -> pd.DataFrame
 
 
 def chance(n_draws: int, n_left: int) -> float:
-    """How far (%) the mean rank of so many draws lies from 50 by chance, 95 %: drawn without replacement."""
+    """How far (%) the mean place of so many draws lies from 50 by chance, 95 %: drawn without replacement."""
     if n_left in (0, n_draws):
         return 0.0
     return 196.0 * float(np.sqrt((1 / 12) / n_left * (n_draws - n_left) / (n_draws - 1)))
 
 
-def nearest(known: Known, what: Match) -> pd.DataFrame:
+def nearest(known: Known, matched: Match) -> pd.DataFrame:
     """The draw that is nearest to all numbers, condition by condition and number by number: what, value, place (% of all
     draws below it; of a choice nan)."""
-    draws, best = what.draws, what.of_all.idxmin()
+    draws, best = matched.draws, matched.of_all.idxmin()
     rows = [(switch.name, str(draws[switch.name][best]), np.nan) for switch in known.switches]
     rows += [(prior.name, _readable(prior, draws[prior.name][best]),
               100 * float((draws[prior.name] < draws[prior.name][best]).mean())) for prior in known.priors]
@@ -121,30 +124,32 @@ def _readable(prior: Prior, value: float) -> str:
     return f"{value / size:.3g} {unit}".removesuffix(" 1")
 
 
-def metrics(what: Match, unit: str, of_trials: float) -> pd.DataFrame:
-    """For the run store: `over_tolerances`, by how much the nearest draw is off where all numbers count, and the error
-    `of_trials` (a factor): name, value, unit."""
+def metrics(matched: Match, unit: str, of_trials: float) -> pd.DataFrame:
+    """For the run store: `over_tolerances`, the tightest tolerance, by how much the nearest draw is off where all numbers
+    count, and the error `of_trials` (a factor): name, value, unit."""
     rows = []
-    for row in what.table.to_dict("records"):
+    for row in matched.table.to_dict("records"):
         tolerance = row["within a factor"]
         name = f"matched.within-{100 * (tolerance - 1):.0f}-percent" if np.isfinite(tolerance) else "matched.all"
         rows.append((f"{name}-left", row["left"], "draws"))
         if np.isfinite(row["middle"]):
-            rows += [(f"{name}-{end}", row[end], unit) for end in ("low", "middle", "high")]
-    rows += [("matched.nearest-of-all", what.of_all.min(), "1"), ("matched.trials", of_trials, "1")]
+            rows += [(f"{name}-{end}", row[end], unit) for end in ("lowest", "middle", "highest")]
+    if np.isfinite(tightest := matched.tightest()):
+        rows.append(("matched.tightest", 100 * (tightest - 1), "%"))
+    rows += [("matched.nearest-of-all", matched.of_all.min(), "1"), ("matched.trials", of_trials, "1")]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
 
 
-def sentence(what: Match, unit: str) -> str:
+def sentence(matched: Match, unit: str) -> str:
     """The tightest tolerance that leaves enough draws, and the nearest draw of all."""
-    told = what.tightest()
-    nearest_of_all = f"With the numbers after the change the nearest draw is off by a factor of {what.of_all.min():.2f}"
-    if not np.isfinite(told):
-        return f"Fewer than {ENOUGH} of {len(what.draws)} draws show what was printed before the change. {nearest_of_all}"
-    row = what.table[what.table["within a factor"] == told].iloc[0]
-    return (f"Of {len(what.draws)} draws {row.left:.0f} show all {what.n_before} numbers printed before the change within a "
-            f"factor of {told:g}. Among them the effect is {row.low:.0f} to {row.high:.0f} {unit}, {row.middle:.0f} in the "
-            f"middle. {nearest_of_all}")
+    tightest = matched.tightest()
+    of_all = f"With the numbers after the change the nearest draw is off by a factor of {matched.of_all.min():.2f}"
+    if not np.isfinite(tightest):
+        return f"Fewer than {ENOUGH} of {len(matched.draws)} draws show what was printed before the change. {of_all}"
+    row = matched.table[matched.table["within a factor"] == tightest].iloc[0]
+    return (f"Of {len(matched.draws)} draws {row.left:.0f} show all {matched.n_before} simulated numbers printed before the "
+            f"change within a factor of {tightest:g}. Among them the effect is {row.lowest:.0f} to {row.highest:.0f} {unit}"
+            f". {of_all}")
 
 
 def closeness(tolerance: float) -> str:

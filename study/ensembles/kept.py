@@ -34,7 +34,7 @@ from study.runs import record
 
 Row = dict[str, Any]
 Function = Callable[..., list[Row]]
-Lesson = Callable[[list[Row]], Any]
+Share = Callable[[list[Row]], Any]
 FOLDER = DATA / "ensembles"
 HANDFUL = 3
 BUDGET_S = 10.0
@@ -72,19 +72,19 @@ def file_of(name: str) -> Path:
 # --- rows of calls --------------------------------------------------------------------------------------------------------
 
 def rows(ensemble: Ensemble | None, function: Function, calls: list[tuple],
-         key: Any = None, lesson: Lesson | None = None) -> list[list[Row]]:
+         key: Any = None, share: Share | None = None) -> list[list[Row]]:
     """The rows of each of `calls`, in their order. `key` stands for the calls where they have functions in them. What
-    `lesson` takes from the rows of the first call is one more argument of all others. Of the ensemble None, and of a handful
+    `share` takes from the rows of the first call is one more argument of all others. Of the ensemble None, and of a handful
     of calls, nothing is kept."""
     if ensemble is None or len(calls) <= HANDFUL:
-        return [of_call.rows for of_call in _simulated(function, calls, lesson)]
+        return [of_call.rows for of_call in _simulated(function, calls, share)]
     made_from = _made_from(ensemble, calls if key is None else key)
     if not _counts(ensemble, made_from):
-        return _all(ensemble, made_from, function, calls, lesson)
+        return _all(ensemble, made_from, function, calls, share)
     known = read(ensemble.file)
-    taught = _taught(calls, lesson, known[0])
+    shared = _with_shared(calls, share, known[0])
     drawn = sorted(random.SystemRandom().sample(range(len(calls)), _handful(ensemble, len(calls))))
-    again = on_all_processors(_with_pools, [(function, taught[call]) for call in drawn])
+    again = on_all_processors(_with_pools, [(function, shared[call]) for call in drawn])
     for call, new in zip(drawn, again, strict=True):
         if difference := _difference(known[call], new):
             raise DoesNotComeOut(f"data/ensembles/{ensemble.file.name}: {difference}, in call {call}; find out why, or "
@@ -102,21 +102,21 @@ def _handful(ensemble: Ensemble, n_calls: int) -> int:
     return max(1, min(HANDFUL, int(BUDGET_S / max(seconds_a_call, 1e-9))))
 
 
-def _simulated(function: Function, calls: list[tuple], lesson: Lesson | None) -> list[Made]:
-    """All calls. The first one is by itself: it compiles, and the others may learn from it."""
+def _simulated(function: Function, calls: list[tuple], share: Share | None) -> list[Made]:
+    """All calls. The first one is by itself: it compiles, and the others may share what it found."""
     first = _with_pools(function, calls[0])
-    return [first, *on_all_processors(_with_pools, [(function, call) for call in _taught(calls, lesson, first)[1:]])]
+    return [first, *on_all_processors(_with_pools, [(function, call) for call in _with_shared(calls, share, first)[1:]])]
 
 
-def _taught(calls: list[tuple], lesson: Lesson | None, first: Made) -> list[tuple]:
-    """The calls, all but the first with what is learnt from it."""
-    return calls if lesson is None else [calls[0], *((*call, lesson(first.rows)) for call in calls[1:])]
+def _with_shared(calls: list[tuple], share: Share | None, first: Made) -> list[tuple]:
+    """The calls, all but the first with what is shared of it."""
+    return calls if share is None else [calls[0], *((*call, share(first.rows)) for call in calls[1:])]
 
 
 def _all(ensemble: Ensemble, made_from: dict[str, str], function: Function, calls: list[tuple],
-         lesson: Lesson | None) -> list[list[Row]]:
+         share: Share | None) -> list[list[Row]]:
     start = time.process_time()
-    made = _simulated(function, calls, lesson)
+    made = _simulated(function, calls, share)
     seconds = time.process_time() - start
     if (run := record.folder()) is not None:
         folder = run / FOLDER.name

@@ -243,6 +243,9 @@ def notes(slabs: list[Slab]) -> list[str]:
         if n := sum(slab.is_by_histogram for slab in metaslabs):
             lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} so much is taken to be free as the "
                          "histogram has. What is printed as free is without changes that wait in log space maps")
+        if n := sum(map(zdb.has_less, metaslabs)):
+            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} the histogram has less than is free. "
+                         "Rows may be missing, or an old release left out what was freed last")
         described = [described_space.described_by(slab) for slab in metaslabs]
         lines += [f"of {described.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
                   for kind, sentence in ASSUMED.items() if kind in described]

@@ -78,6 +78,7 @@ def test_another_machine_is_another_run():
     assert [memo.by_values_read((name,), {"a": 1}, lambda read, name=name: name) for name in "xyx"] == ["x", "y", "x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "other", "runs_again"), [
     ("zfs-300s-15", {"interlace_kib": 16}, False), ("ufs-nine-disks", {"interlace_kib": 16}, True),
     ("ufs-nine-disks", {"zfs_era": "b103"}, False), ("zfs-300s-15", {"zfs_era": "b103"}, True),

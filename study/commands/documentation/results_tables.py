@@ -148,11 +148,11 @@ def summary() -> dict[str, list[Row]]:
 
 
 def _matched(notebook: str) -> str:
-    """The effect in the draws that show all numbers printed before the change, at the tightest tolerance that is told."""
+    """The effect in the draws that show what was printed before the change, at the tightest tolerance that leaves enough."""
     n = committed()
-    told = min(int(found[1]) for name in n.numbers
-               if (found := re.fullmatch(rf"{notebook}/matched\.within-(\d+)-percent-middle", name)))
-    return f"{n.span(f'{notebook}/matched.within-{told}-percent')} % with all numbers printed before met to {told} %"
+    tightest = n(f"{notebook}/matched.tightest")
+    lowest, highest = (n(f"{notebook}/matched.within-{tightest}-percent-{end}") for end in ("lowest", "highest"))
+    return f"{lowest} to {highest} % in draws within {tightest} % of the level printed before"
 
 
 def _in_order(ladder: str) -> str:

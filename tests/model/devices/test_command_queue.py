@@ -175,6 +175,7 @@ def beside_a_stream(passes, after, n=1500):
     return n, now - came
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", [0, 8, 64])
 @pytest.mark.parametrize("after", [0, 500])
 def test_a_read_beside_an_endless_stream_of_buffered_writes_is_served(passes, after):

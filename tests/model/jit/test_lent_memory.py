@@ -27,6 +27,7 @@ def test_the_next_array_gets_what_the_last_one_had():
     assert place(empty(2 * N, np.int64)) == at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", [lambda a: a[5:9], lambda a: a.reshape(2, -1)[:, 3], lambda a: a.view(np.int32),
                                   lambda a: a.T])
 def test_a_view_holds_the_memory(view):

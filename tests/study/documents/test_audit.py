@@ -177,6 +177,7 @@ def test_each_check_has_a_row_whose_alteration_turns_its_finding(original, rows,
     pytest.fail(f"no altered row changes a finding of {name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "metric", "factor", "turned"), [
     ("rajadurai-2009/summary", "pgbench.first", 2, set()),               # what was said is a claim, not this row
     ("rajadurai-2009/price-table", "dram.price_per_gb", 2, {("price", "price-dram", "")}),

@@ -319,6 +319,7 @@ def test_what_is_recorded_has_a_name_once_and_is_finite():
     assert numbers["best.r2-low"] >= numbers["one.r2-low"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ranking", "scatter", "over_runs", "residuals"])
 def test_figures_are_drawn_of_an_analysis(name):
     data = [correlation.analyse(series(), TPS, SIZE)] + ([0.5] if name == "ranking" else [])

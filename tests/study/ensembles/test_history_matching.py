@@ -24,7 +24,11 @@ def draws(results):
 
 def of(value, step=1.0):
     return pd.DataFrame([("before/rate", value, value - step / 2, value + step / 2)],
-                        columns=["column", "printed", "least", "most"])
+                        columns=["column", "printed", "low", "high"])
+
+
+def as_match(draws, farthest):
+    return history_matching.Match(draws, 1, farthest, farthest, pd.DataFrame())
 
 
 def test_facts_are_printed_numbers_of_the_run_with_half_a_unit_of_their_last_digit():
@@ -59,27 +63,27 @@ def test_numbers_after_the_change_are_no_part_of_what_is_left(monkeypatch, resul
             pd.DataFrame({"t": [np.nan], "name": ["rate"], "value": [value], "unit": ["1/s"]}))
             for name, value in (("before", before), ("after", after))])
         return history_matching.match(results, results["after/rate"] / results["before/rate"], "a/before", "a/after")
-    what, other = printed_as(400.0, 500.0), printed_as(400.0, 9e9)
-    pd.testing.assert_frame_equal(what.table, other.table)
-    pd.testing.assert_frame_equal(what.within(1.1), other.within(1.1))
-    assert what.n_before == 1
-    assert what.of_all.min() < 1.05 < 1e6 < other.of_all.min()
-    assert (what.of_all >= what.farthest).all()
+    matched, other = printed_as(400.0, 500.0), printed_as(400.0, 9e9)
+    pd.testing.assert_frame_equal(matched.table, other.table)
+    pd.testing.assert_frame_equal(matched.within(1.1), other.within(1.1))
+    assert matched.n_before == 1
+    assert matched.of_all.min() < 1.05 < 1e6 < other.of_all.min()
+    assert (matched.of_all >= matched.farthest).all()
 
 
 def test_a_rate_that_only_one_choice_gives_leaves_that_choice(draws):
     """1000 over a cost of 1 to 4 is 600 and more only without the extra one, and the share of the change does not matter."""
-    left = draws[factors(draws, of(700.0)).max(axis=1) <= 1.1]
-    table = moved(KNOWN, draws, left).set_index(["what", "value"])
+    matched = as_match(draws, factors(draws, of(700.0)).max(axis=1))
+    table = moved(KNOWN, matched, 1.1).set_index(["what", "value"])
     assert table.loc[("extra", "0"), "left"] == 100
     assert table.loc[("extra", "1"), "left"] == 0
     ranks = table[~table.is_choice].droplevel("value").left
     assert ranks["cost"] < 30
-    assert abs(ranks["share"] - 50) < 1.5 * chance(len(draws), len(left))
+    assert abs(ranks["share"] - 50) < 1.5 * chance(len(draws), len(matched.within(1.1)))
 
 
 def test_with_all_draws_left_nothing_has_moved(draws):
-    table = moved(KNOWN, draws, draws)
+    table = moved(KNOWN, as_match(draws, pd.Series(1.0, draws.index)), np.inf)
     np.testing.assert_allclose(table.left, table.before)
 
 
@@ -95,13 +99,17 @@ def test_more_tolerance_leaves_more_and_of_few_draws_no_range_is_told(draws):
 
 def test_a_number_that_does_not_matter_moves_as_far_by_chance_one_time_in_twenty(draws):
     rng = np.random.default_rng(1)
-    ranks = [moved(KNOWN, draws, draws.loc[rng.choice(draws.index, 40, replace=False)]).set_index("what").left["share"]
-             for _ in range(400)]
+    ranks = []
+    for _ in range(400):
+        chosen = pd.Series(2.0, draws.index)
+        chosen[rng.choice(draws.index, 40, replace=False)] = 1.0
+        ranks.append(moved(KNOWN, as_match(draws, chosen), 1.0).set_index("what").left["share"])
     assert 0.02 < (np.abs(np.array(ranks) - 50) > chance(len(draws), 40)).mean() < 0.09
 
 
 def test_the_figure_has_a_row_for_every_choice_and_number(draws):
-    figure = pictures.what_is_left(moved(KNOWN, draws, draws[:50]), chance(400, 50), {"extra": "one more", "cost": "a cost"})
+    table = moved(KNOWN, as_match(draws, pd.Series(range(400), draws.index)), 49)
+    figure = pictures.what_is_left(table, chance(400, 50), {"extra": "one more", "cost": "a cost"})
     above, below = figure.axes
     assert [label.get_text() for label in above.get_yticklabels()] == ["one more: 0", "one more: 1"]
     assert [label.get_text() for label in below.get_yticklabels()] == ["a cost", "share"]
@@ -110,22 +118,25 @@ def test_the_figure_has_a_row_for_every_choice_and_number(draws):
 def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
     truth, effect = draws.index[7], 100 * (draws["after/rate"] / draws["before/rate"] - 1)
     farthest = factors(draws, of(float(draws["before/rate"][truth]), 1e-9)).max(axis=1)
-    what = history_matching.Match(draws, 1, farthest, farthest, over_tolerances(farthest, effect))
-    table = history_matching.nearest(KNOWN, what).set_index("what")
+    matched = history_matching.Match(draws, 1, farthest, farthest, over_tolerances(farthest, effect))
+    table = history_matching.nearest(KNOWN, matched).set_index("what")
     assert table.value.to_dict() == {"extra": str(draws.extra[truth]), "cost": f"{draws.cost[truth]:.3g} ms",
                                      "share": f"{draws.share[truth]:.3g}"}
-    numbers = history_matching.metrics(what, "%", 1.4).set_index("name").value
+    numbers = history_matching.metrics(matched, "%", 1.4).set_index("name").value
     assert numbers["matched.nearest-of-all"] == 1
     assert numbers["matched.all-left"] == len(draws)
     assert numbers["matched.trials"] == 1.4
-    assert f"Of 400 draws {len(what.within(1.05))} show all 1 numbers" in history_matching.sentence(what, "%")
+    assert numbers["matched.tightest"] == pytest.approx(5)
+    assert numbers["matched.within-5-percent-lowest"] == effect[farthest <= 1.05].min()
+    sentence = history_matching.sentence(matched, "%")
+    assert sentence.startswith(f"Of 400 draws {len(matched.within(1.05))} show all 1 simulated numbers")
 
 
 def test_of_too_few_draws_that_is_said(results):
     few = results[results.part == "all"].head(4).rename(columns=lambda name: name.replace("/rate", "/summary.rate"))
     effect = few["after/summary.rate"] / few["before/summary.rate"]
-    what = history_matching.match(few, effect, RUN, "kustarz-2007/oltp-with-fix")
-    assert what.tightest() == np.inf
-    assert history_matching.sentence(what, "%").startswith("Fewer than 10 of 4 draws show what was printed before")
-    assert history_matching.closeness(what.tightest()) == "however far they are off"
-    assert len(history_matching.moved(KNOWN, what.draws, what.within(what.tightest()))) == 4
+    matched = history_matching.match(few, effect, RUN, "kustarz-2007/oltp-with-fix")
+    assert matched.tightest() == np.inf
+    assert history_matching.sentence(matched, "%").startswith("Fewer than 10 of 4 draws show what was printed before")
+    assert history_matching.closeness(matched.tightest()) == "however far they are off"
+    assert len(moved(KNOWN, matched, matched.tightest())) == 4

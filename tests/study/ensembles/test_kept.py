@@ -73,15 +73,15 @@ def test_of_calls_that_take_long_there_are_fewer_and_always_one(ensemble, second
     assert len(again.asked) == n
 
 
-def test_what_the_first_call_teaches_reaches_all_others_read_or_simulated(ensemble):
+def test_what_the_first_call_shares_reaches_all_others_read_or_simulated(ensemble):
     """It is taken from the rows of the first call, which are in the file."""
     def times(n, root=None):
         return [{"root": math.sqrt(n + 4), "product": n * (root or 0.0)}]
-    asked = Ensemble("taught", "study.ensembles.kept", None)
+    asked = Ensemble("shared", "study.ensembles.kept", None)
     whole = [times(0), *(times(n, 2.0) for (n,) in CALLS[1:])]
     for _ in range(20):         # simulated and written, then read
-        the_same(kept.rows(asked, times, CALLS, lesson=lambda rows: rows[0]["root"]), whole)
-    the_same(kept.rows(None, times, CALLS, lesson=lambda rows: rows[0]["root"]), whole)
+        the_same(kept.rows(asked, times, CALLS, share=lambda rows: rows[0]["root"]), whole)
+    the_same(kept.rows(None, times, CALLS, share=lambda rows: rows[0]["root"]), whole)
 
 
 def test_which_ones_is_drawn_at_random(ensemble):

@@ -103,6 +103,7 @@ PARTED = {name: test_run._replace(written_mb={"log pool": test_run.written_mb["l
 MARKS = {"tpm": [], "log": [(1800, 40, "published")]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draw", "data"), [
     (pictures.over_time, (RUNS, "data", {})), (pictures.reads, (RUNS, [])),
     (pictures.one_checkpoint, (RUNS, 296, 70, 45, "ZFS")), (pictures.split, (PARTED, [])), (pictures.throughput, (RUNS, [])),

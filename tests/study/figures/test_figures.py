@@ -20,6 +20,7 @@ def line(data, scale=1.0):
     return figure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", drawing.FORMATS)
 def test_the_same_data_give_the_same_bytes(form):
     first, second = (render(line, np.arange(5.0), formats=(form,))[form] for _ in range(2))
@@ -77,6 +78,7 @@ def test_ticks_of_ratios_are_round_and_few(low, high, ticks):
     assert axes.get_xlim() == pytest.approx((low, high))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("low", [0.011, 0.21, 0.55, 0.9, 1.05, 2.1, 5.1, 0.999])
 @pytest.mark.parametrize("wide", [1.05, 1.2, 1.727, 1.81, 2.33, 4.7, 9, 45, 99, 101, 1e4])
 def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):

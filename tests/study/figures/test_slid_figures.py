@@ -68,6 +68,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", drawing.WIDTHS_IN)
 @pytest.mark.parametrize("note", ["", NOTE])
 @pytest.mark.parametrize(("draw", "data"), CASES)

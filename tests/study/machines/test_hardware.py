@@ -106,6 +106,7 @@ def test_drives_of_the_documents_take_scattered_bytes_at_their_bandwidth():
         "x25-e", "write-ssd-18", "cached-array", "cached-array-256", "cloud-gp3"}
 
 
+@pytest.mark.slow
 def test_no_machine_that_is_predicted_has_a_device_whose_figures_come_from_the_slides():
     """Slide 6 says what devices do, a condition and no result; but so it cannot even be suspected."""
     quoting = {name for name in NAMES if any("rajadurai-2009" in source for source in hardware.read(name).table.source)}

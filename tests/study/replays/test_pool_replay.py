@@ -62,6 +62,7 @@ DEFECTS = {  # what is done otherwise: (scenario, variant)
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFECTS)
 def test_the_recordings_notice(name):
     changed, scenario, variant = DEFECTS[name]

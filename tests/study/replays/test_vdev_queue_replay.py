@@ -116,6 +116,7 @@ def test_the_twin_decides_as_the_recorded_code(build):
     assert first_difference(*RECORDED[build]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", [defect for defect in DEFECTS if defect not in (*NEVER_BUILT, *SHOW_LATE, *NOT_SHOWN)])
 def test_a_defect_of_each_rule_shows_in_a_recorded_trace(defect):
     assert any(first_difference(*recorded, defect) is not None for recorded in RECORDED.values())

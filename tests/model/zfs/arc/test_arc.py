@@ -52,6 +52,7 @@ def test_the_arc_of_zfs_agrees_with_its_twin_move_by_move(sequence, c, meta_limi
         both.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(len(SIZES)))
 def test_long_random_sequences_agree_with_the_twin(seed):
     assert long_run(seed) == set(range(5))

@@ -151,6 +151,7 @@ def test_kernels_follow_runs_as_the_naive_twin(jumps, params, maxblkid):
     assert told(Kernels(params), rows, maxblkid) == told(TwinOfZfetch(params), rows, maxblkid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [OLD, NEW])
 @pytest.mark.parametrize(("n_readers", "span", "maxblkid"), [(1, 800, 799), (2, 3000, 2999), (6, 3000, 10**9),
                                                              (12, 60, 2400), (3, 2**45, 2**46)])
@@ -185,6 +186,7 @@ WALKS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
     def answers(zfetch, rows, maxblkid):

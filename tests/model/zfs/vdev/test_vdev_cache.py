@@ -168,10 +168,12 @@ def noticed_by_the_kernels(defect):
     return list(told_by(TwinOfVdevCache(params, defect), rows, 20)) != decided(params, rows, 20)
 
 
+@pytest.mark.slow
 def test_the_twin_decides_as_the_recorded_code():
     assert not noticed_by_a_recorded_trace(None)
 
 
+@pytest.mark.slow
 def test_what_no_recording_tells_is_listed():
     """It needs a cache so small that its lines are still being filled when they are evicted."""
     listed = not_shown("vdev cache")
@@ -179,6 +181,7 @@ def test_what_no_recording_tells_is_listed():
     assert not any(noticed_by_a_recorded_trace(defect) for defect in listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", sorted(set(DEFECTS) - not_shown("vdev cache")))
 def test_a_defect_of_the_rule_shows_in_the_recorded_traces(defect):
     assert noticed_by_a_recorded_trace(defect)

@@ -82,6 +82,7 @@ def test_kernels_issue_as_the_naive_twin_with_what_was_never_built(story, params
     assert leaf.queue.control[0, window.PLACES] == (twin.places or params.max_pending)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(RULES))
 @pytest.mark.parametrize("n_places", [40, 300, 10**6])
 def test_kernels_issue_as_the_naive_twin_on_long_stories(name, n_places):
@@ -143,6 +144,7 @@ def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
     assert any(told(Twin(params, defect), story) != told(Leaf(params), story) for params, story in STORIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("params", "story"), STORIES)
 def test_the_twin_without_a_defect_agrees_in_these_stories(params, story):
     assert told(Twin(params), story) == told(Leaf(params), story)

@@ -30,6 +30,7 @@ def test_it_does_not_matter_who_wakes_whom(wakes_all):
     assert agrees(*postgres_commits(10, 2e-3, 1e-3, 20_000, wakes_all=wakes_all), 10, 2e-3, 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "think", "service"), ZIL)
 def test_passes_of_the_intent_log_are_the_same_if_the_last_who_came_takes_all_along(n, think, service):
     assert agrees(*zil_commits(n, think, service, 8000), n, think, service)
