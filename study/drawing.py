@@ -16,9 +16,11 @@ import matplotlib
 import numpy as np
 from matplotlib import rcsetup
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.ticker import MaxNLocator
+from PIL import Image
 
 WIDTHS_IN = {"column": 3.4, "page": 7.0}
 FORMATS = ("svg", "pdf", "png")
@@ -86,6 +88,18 @@ def render(draw: Callable[..., Figure], *data: object, width: str = "column", fo
             figure.savefig(buffer, format=name, metadata=METADATA[name] | source)
             drawn[name] = buffer.getvalue()
     return drawn
+
+
+def on_screen(draw: Callable[..., Figure], data: object) -> bytes:
+    """The figure `draw(data)` at column width as PNG, drawn once. `render` draws each twice, as matplotlib saves figures."""
+    with _drawing("column"):
+        figure = draw(data)
+        figure.set_dpi(STYLE["savefig.dpi"])
+        drawn = FigureCanvasAgg(figure)
+        drawn.draw()
+        png = io.BytesIO()
+        Image.fromarray(np.asarray(drawn.buffer_rgba())).save(png, "png", compress_level=1)
+    return png.getvalue()
 
 
 def same_pixels(first: Path, second: Path) -> bool:

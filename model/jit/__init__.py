@@ -2,7 +2,18 @@
 
 `kernel` and `part` make compiled functions (`decorators`); states are handed to them by reference (`by_reference`); of
 several processes one compiles (`compile_lock`); what will be needed is named to the processor (`cpu_prefetch`).
+Numba is imported when a kernel is first defined, so that a command that simulates nothing need not wait for it.
 """
-from model.jit.decorators import either, kernel, part
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from model.jit.decorators import either, kernel, part
 
 __all__ = ["either", "kernel", "part"]
+
+
+def __getattr__(name):
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("model.jit.decorators"), name)

@@ -40,6 +40,7 @@ HANDFUL = 3
 BUDGET_S = 10.0
 DIGITS = 6
 CALL, POOLS = "call", "pools"                     # columns besides numbers
+SHOWS = ("study.runs.record",)      # draws and records what a run shows, which no row depends on
 MADE_FROM, SECONDS, ROWS = "made_from", "processor_s", "rows"
 
 
@@ -159,7 +160,7 @@ def _made_from(ensemble: Ensemble, calls: Any) -> dict[str, str]:
 
 def _today(maker: str, reads: Iterable[str]) -> dict[str, str]:
     """Digests of the code in reach of `maker`, of the data, and of what they run with."""
-    return {"code": sources.digest_once(maker), "lock": digest_of_files([LOCK]),
+    return {"code": sources.digest_once(maker, but=SHOWS), "lock": digest_of_files([LOCK]),
             "python": "{}.{}".format(*sys.version_info[:2]),
             "data": digest_of_files(path for pattern in reads for path in data_files(pattern))}
 

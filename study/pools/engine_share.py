@@ -19,12 +19,14 @@ double parity, in units of three.
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from model.zfs.metaslab.state import Metaslabs
 from study.project import digest
+
+if TYPE_CHECKING:
+    from model.zfs.metaslab.state import Metaslabs  # brings Numba along, for which commands need not wait
 
 
 class Share(NamedTuple):
@@ -39,7 +41,7 @@ _GUARD = threading.Lock()
 _HERE = threading.local()
 
 
-def note(of: tuple, n_placed: int, pool: Metaslabs, n_bytes: int) -> None:
+def note(of: tuple, n_placed: int, pool: "Metaslabs", n_bytes: int) -> None:
     """A pool has placed so many blocks. One of the exact engine is left out."""
     if pool.blocks is not None:
         free = pool.blocks.free

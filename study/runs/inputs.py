@@ -7,6 +7,7 @@ not count.
 """
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ SEEN = "inputs.jsonl"       # in the folder of a run that is under way
 OF_THE_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/run", "/opt", "/nix", "/var/lib", "/var/cache")
 QUOTED = re.compile(r"""['"]([^'"\n]+)(?=['"])""")     # also what stands in quotes within quotes
 MAX_IN_A_FOLDER = 1000      # files of a folder that the notebook names
+TOO_MANY = "more files than are looked at"      # stands for the digest of such a folder, which none ever equals
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 
 
@@ -63,10 +65,12 @@ def _lies_in(path: str, folder: str | Path) -> bool:
 # --- named in the text ----------------------------------------------------------------------------------------------------
 
 def named(folder: Path, code: Iterable[str], values: Any) -> dict[str, str]:
-    """Digests of the files that text in quotes or a parameter names, also by a pattern (`*.csv`) or by their folder."""
+    """Digests of the files that text in quotes or a parameter names, also by a pattern (`*.csv`) or by their folder. A run
+    that names a folder of more than `MAX_IN_A_FOLDER` files is never taken for done."""
     texts = {text for cell in code for text in QUOTED.findall(cell)} | set(_texts(values))
     paths = {os.path.abspath(path) for text in texts for path in _files(folder, text)}
-    return today(folder, sorted(os.path.relpath(path, folder) for path in paths if counts(path, folder)))
+    names = sorted(os.path.relpath(path, folder) for path in paths if counts(path, folder))
+    return today(folder, names) | {name: TOO_MANY for name in names if (folder / name).is_dir()}
 
 
 def _texts(values: Any) -> Iterator[str]:
@@ -83,13 +87,20 @@ def _files(folder: Path, text: str) -> list[Path]:
         if place.is_file():
             return [place]
         if place.is_dir() and _lies_in(os.path.abspath(place), folder):
-            below = [path for path in sorted(place.rglob("*"))[:MAX_IN_A_FOLDER] if path.is_file()]
-            return below
+            below = list(itertools.islice(_below(place), MAX_IN_A_FOLDER + 1))
+            return below if len(below) <= MAX_IN_A_FOLDER else [place]
         if re.search(r"\w.*[*?[]|[*?[].*\w", text) and not os.path.isabs(text):
             return [path for path in folder.glob(text) if path.is_file()]
     except (OSError, ValueError, NotImplementedError):      # of text that is no path
         pass
     return []
+
+
+def _below(place: Path) -> Iterator[Path]:
+    """The files in a folder and those below it, but for hidden ones."""
+    for folder, folders, files in os.walk(place):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(folder, name) for name in files)
 
 
 # --- seen while the notebook runs -----------------------------------------------------------------------------------------
@@ -119,6 +130,6 @@ def taken(run: Path, folder: Path, named_before: dict[str, str]) -> dict[str, st
     for row in seen:
         if row["digest"]:
             read.setdefault(row["name"], row["digest"])
-    left = {name: value for name, value in named_before.items() if of_file(folder / name) == value}
+    left = {name: value for name, value in named_before.items() if value in (of_file(folder / name), TOO_MANY)}
     return {name: value for name, value in sorted({**left, **read}.items())
             if name not in written and (folder / name).exists()}

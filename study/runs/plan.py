@@ -1,7 +1,6 @@
 """Which run is meant: its identity, its folder, whether it is done and current, what it may take, and how it ended."""
 import contextlib
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import Any
 from model.jit import sources
 from study.errors import UserError
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
-from study.runs import catalogue, inputs, parameters
+from study.runs import beside, catalogue, inputs, parameters
 from study.runs.folder import MANIFEST, is_whole, manifest
 
 OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason begins if a parameter has to be mended
@@ -104,27 +103,20 @@ def _check_machine(module: str, values: Mapping[str, parameters.Kept]) -> None:
 def _sources(notebook: Path, code: list[str]) -> str:
     """A digest of what the notebook can import from the project, itself or by the modules beside it, and of what runs it. Of
     the catalogue its own entry counts alone."""
-    beside = [path.read_text(encoding="utf-8", errors="replace") for path in _modules(notebook, code)]
-    imported = {name for text in ["\n".join(code), *beside] for name in sources.modules_of(text)}
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in _modules(notebook, code)]
+    imported = {name for text in ["\n".join(code), *texts] for name in sources.modules_of(text)}
     return sources.digest_once(*sorted(imported), "study.runs.runner", "study.runs.guard", but=("study.runs.catalogue",))
 
 
 def _surroundings(notebook: Path, code: list[str]) -> list[bytes]:
-    """What else makes a notebook of the user's own: its folder, and the modules beside it that it could import."""
+    """What else makes a notebook of the user's own: its folder, and the modules beside it that it imports."""
     if not is_own(notebook):
         return []
     return [str(notebook.parent).encode(), digest_of_files(_modules(notebook, code)).encode()]
 
 
 def _modules(notebook: Path, code: list[str]) -> list[Path]:
-    """Modules beside a notebook of the user's own, and those of packages beside it whose name the code or a module has."""
-    if not is_own(notebook):
-        return []
-    modules = set(notebook.parent.glob("*.py"))
-    words = {word for text in [*code, *(path.read_text(encoding="utf-8", errors="replace") for path in modules)]
-             for word in re.findall(r"\w+", text)}
-    packages = [folder for word in words if (folder := notebook.parent / word).is_dir()]
-    return sorted(modules.union(*(folder.rglob("*.py") for folder in packages if folder != ROOT / "study")))
+    return beside.modules(notebook.parent, code) if is_own(notebook) else []
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ class Explorer(widgets.VBox):
         try:
             with self._progress(started), progress.telling(progress.silent):
                 data = self.simulate(**values)
-                png = drawing.render(self.draw, data, formats=("png",))["png"]
+                png = drawing.on_screen(self.draw, data)
         except (UserError, ValueError) as error:
             self.status.value = f"<b>{escape(str(error).rstrip('.'))}.</b>{self._of_others()}"
             return

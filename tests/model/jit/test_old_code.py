@@ -112,7 +112,7 @@ def test_each_process_that_compiles_tidies_up(tmp_path):
         for digest in digests(KEPT_FOLDERS + 1):
             folder(tmp_path / name / digest, OLD)
         set_age(tmp_path / name, OLD)
-    printed(["-c", "import model.jit"], NUMBA_CACHE_DIR=str(tmp_path))
+    printed(["-c", "from model.jit import kernel"], NUMBA_CACHE_DIR=str(tmp_path))
     assert there(tmp_path) == ["others"]
     assert len(there(tmp_path / "others")) == KEPT_FOLDERS + 1
 

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from study.project import ROOT
-from study.runs import inputs
+from study.runs import beside, inputs
 from study.runs.folder import manifest
 from study.runs.plan import done_before, is_current, plan
 from study.runs.runner import run
@@ -109,6 +109,37 @@ def test_text_that_names_a_file(tmp_path, text, names):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     assert list(inputs.named(tmp_path, [text], {})) == names
+
+
+def test_a_run_that_names_a_folder_of_too_many_files_is_never_taken_for_done(runs, notebook, tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "MAX_IN_A_FOLDER", 2)
+    (tmp_path / "few").mkdir()
+    for name in "abc":
+        (tmp_path / "few" / name).write_text("x")
+    path = notebook("counts", "import os\nlen(os.listdir('few'))")
+    assert manifest(run(plan(path)).plan.folder)["inputs"] == {"few": inputs.TOO_MANY}
+    assert run(plan(path)).again
+    (tmp_path / "few" / "c").unlink()
+    assert run(plan(path)).again
+    assert not run(plan(path)).again
+
+
+MODULES = {"helper.py": "from package import part", "package/part.py": "from . import near\nfrom .sub.deep import f",
+           "package/__init__.py": "", "package/near.py": "import json", "package/sub/deep.py": "def f(): pass",
+           "package/unread.py": "import stranger", "stranger.py": "", "clones/venv/lib.py": "", "none.txt": ""}
+
+
+@pytest.mark.parametrize(("code", "names"), [
+    ("import helper", ["helper.py", "package/__init__.py", "package/near.py", "package/part.py", "package/sub/deep.py"]),
+    ("%matplotlib inline\nimport package.near as n", ["package/__init__.py", "package/near.py"]),
+    ("clones = 'venv'; none = stranger = 1", []), ("import numpy, none\nfrom os import path", []),
+    ("not python at all", [])])
+def test_modules_beside_a_notebook_are_those_that_it_reaches_by_imports(tmp_path, code, names):
+    """A folder may hold anything else, such as whole trees with names that are words of the code."""
+    for name, text in MODULES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert beside.modules(tmp_path, [code]) == [tmp_path / name for name in names]
 
 
 def test_run_says_what_was_done_before_and_again_runs_it(study, notebook, tmp_path):

@@ -1,0 +1,49 @@
+"""Modules of the user's own: those beside a notebook that it imports, and those that they import in turn.
+
+Only imports are followed, so that a notebook may lie in a folder with anything else. What is imported in another way is
+seen while the notebook runs (`study.runs.inputs`).
+"""
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from model.jit import sources
+
+OURS = [sources.ROOT / name for name in sources.PACKAGES]     # these are known by what they do (`model.jit.sources`)
+MAGIC = re.compile(r"^\s*[%!?].*$", re.MULTILINE)     # lines that are IPython's and no Python
+
+
+def modules(folder: Path, code: Iterable[str]) -> list[Path]:
+    """Files of the modules in `folder` and its packages that some cells reach by imports, sorted."""
+    found: set[Path] = set()
+    to_read = [(text, "") for text in code]
+    while to_read:
+        for path in _files(folder, *to_read.pop()):
+            if path not in found and not any(path.is_relative_to(ours) for ours in OURS):
+                found.add(path)
+                package = ".".join(path.parent.relative_to(folder).parts)
+                to_read.append((path.read_text(encoding="utf-8", errors="replace"), package))
+    return sorted(found)
+
+
+def _files(folder: Path, text: str, package: str) -> Iterator[Path]:
+    """Of each name that a text in `package` imports, the module and the packages it lies in."""
+    for name in _imported(text):
+        parts = sources.absolute(name, package).split(".")
+        for base in (folder.joinpath(*parts[:n]) for n in range(1, len(parts) + 1)):
+            yield from (path for path in (base.with_name(f"{base.name}.py"), base / "__init__.py") if path.is_file())
+
+
+def _imported(text: str) -> set[str]:
+    """Dotted names that a text imports; of one that is no Python, none: it cannot run either."""
+    try:
+        nodes = list(ast.walk(ast.parse(MAGIC.sub("pass", text))))
+    except (SyntaxError, ValueError):
+        return set()
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (f"{node.module}." if node.module else "")
+            names |= {base + alias.name for alias in node.names}
+    return names
