@@ -7,6 +7,8 @@ number is held against that of a draw:
     matched.within(1.4)                 the draws that are left, here within a factor of 1.4
     moved(known, matched, 1.4)          how they differ from the priors
     nearest(known, matched)             the draw that comes nearest to all that was printed
+    each_as_truth(matched, effect)      whether the same question finds the effect of a machine that is known
+    each_left_out(matched)              each printed number, told from all others
 
 A draw is *left* if its farthest number is within a tolerance, a factor. The tolerance stands for errors of the model. How
 large they are on such a machine nobody knows, so every question is asked at several tolerances. What is left by the numbers
@@ -19,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from study.documents import published
 from study.documents.priors import LARGER, Known, Prior
@@ -32,9 +35,10 @@ ENOUGH = 10             # draws: of fewer no effect is told, and not what they h
 class Match(NamedTuple):
     """Draws (unfitted) and what was printed of runs before and after a change."""
     draws: pd.DataFrame
-    n_before: int           # numbers that were printed before, and are simulated
-    farthest: pd.Series     # by how much the farthest of them is off, a factor for each draw
-    of_all: pd.Series       # the same of all numbers, before and after
+    before: pd.DataFrame    # numbers that were printed before, and are simulated: see `printed`
+    all: pd.DataFrame       # these, and those after
+    farthest: pd.Series     # by how much the farthest number before is off, a factor for each draw
+    of_all: pd.Series       # the same of all numbers
     table: pd.DataFrame     # see `over_tolerances`
 
     def within(self, tolerance: float) -> pd.DataFrame:
@@ -43,15 +47,20 @@ class Match(NamedTuple):
 
     def tightest(self) -> float:
         """The tightest of TOLERANCES that leaves ENOUGH draws, inf if none does. It looks at no number after the change."""
-        return next((tolerance for tolerance in TOLERANCES if len(self.within(tolerance)) >= ENOUGH), np.inf)
+        return tightest(self.farthest)
+
+
+def tightest(farthest: pd.Series) -> float:
+    """The tightest of TOLERANCES that leaves ENOUGH draws, inf if none does. `farthest`: a factor for each draw."""
+    return next((tolerance for tolerance in TOLERANCES if (farthest <= tolerance).sum() >= ENOUGH), np.inf)
 
 
 def match(results: pd.DataFrame, effect: pd.Series, before: str, after: str) -> Match:
     """An ensemble beside what was printed of two runs. `effect`: of each row of `results`, in the unit of the table."""
     draws, facts = ensembles.unfitted(results), printed(results, {BEFORE: before})
-    farthest = factors(draws, facts).max(axis=1)
-    of_all = factors(draws, printed(results, {BEFORE: before, AFTER: after})).max(axis=1)
-    return Match(draws, len(facts), farthest, of_all, over_tolerances(farthest, effect[draws.index]))
+    of_both = printed(results, {BEFORE: before, AFTER: after})
+    farthest, of_all = (factors(draws, numbers).max(axis=1) for numbers in (facts, of_both))
+    return Match(draws, facts, of_both, farthest, of_all, over_tolerances(farthest, effect[draws.index]))
 
 
 def printed(results: pd.DataFrame, runs: Mapping[str, str]) -> pd.DataFrame:
@@ -117,11 +126,70 @@ def nearest(known: Known, matched: Match) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["what", "value", "place"])
 
 
+def each_as_truth(matched: Match, effect: pd.Series) -> pd.DataFrame:
+    """Each draw in turn is taken for the machine that was measured. Its own numbers before the change are held against all
+    other draws, rounded as they were printed. The tightest tolerance is taken, as for the real machine. A row for each:
+    effect, tolerance, left, lowest and highest of those left, is_inside. If the protocol is sound, most are inside."""
+    rows, half = [], (matched.before.high - matched.before.low) / 2
+    for truth, machine in matched.draws.iterrows():
+        own = machine[matched.before.column].to_numpy(float)
+        others = matched.draws.drop(truth)
+        facts = matched.before.assign(printed=own, low=own - half, high=own + half)
+        rows.append((effect[truth], *_left(factors(others, facts).max(axis=1), effect[others.index])))
+    table = pd.DataFrame(rows, index=matched.draws.index, columns=["effect", "tolerance", "left", "lowest", "highest"])
+    return table.assign(is_inside=table.effect.between(table.lowest, table.highest))
+
+
+def each_left_out(matched: Match) -> pd.DataFrame:
+    """Each printed number, before and after the change, told from all others, at the tightest tolerance. A row for each:
+    column, printed, tolerance, left, lowest and highest of those left, and by which factor what was printed is outside
+    (1: inside, up to how it was printed). Where numbers after the change tell those before it, that is no prediction."""
+    rows, off = [], factors(matched.draws, matched.all)
+    for number in matched.all.itertuples():
+        tolerance, left, lowest, highest = _left(off.drop(columns=number.column).max(axis=1), matched.draws[number.column])
+        outside = max(1.0, lowest / number.high, number.low / highest)
+        rows.append((number.column, number.printed, tolerance, left, lowest, highest, outside))
+    return pd.DataFrame(rows, columns=["column", "printed", "tolerance", "left", "lowest", "highest", "outside"])
+
+
+def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[float, int, float, float]:
+    """The tightest tolerance, how many draws it leaves, and what is of interest among them: lowest and highest."""
+    tolerance = tightest(farthest)
+    left = of_interest[farthest <= tolerance]
+    return tolerance, len(left), left.min(), left.max()
+
+
 def _readable(prior: Prior, value: float) -> str:
     """In the largest unit in which it is 0.1 or more."""
     units = (*LARGER.get(prior.unit, ()), (prior.unit, 1.0))
     unit, size = next((unit, size) for unit, size in units if abs(value) >= 0.1 * size or size == 1)
     return f"{value / size:.3g} {unit}".removesuffix(" 1")
+
+
+def metrics_of_trust(truths: pd.DataFrame, left_out: pd.DataFrame) -> pd.DataFrame:
+    """For the run store, of `each_as_truth` and `each_left_out`: name, value, unit."""
+    return pd.DataFrame([("matched.truths-inside", 100 * truths.is_inside.mean(), "%"),
+                         ("matched.truths-width", 100 * _width(truths), "%"),
+                         ("matched.left-out", len(left_out), "numbers"),
+                         ("matched.left-out-inside", (left_out.outside == 1).sum(), "numbers"),
+                         ("matched.left-out-farthest", left_out.outside.max(), "1")], columns=["name", "value", "unit"])
+
+
+def trust(truths: pd.DataFrame, left_out: pd.DataFrame) -> str:
+    """What `each_as_truth` and `each_left_out` say. The interval is that of a share (E. Wilson, 1927), 95 %."""
+    inside = int(truths.is_inside.sum())
+    low, high = proportion_confint(inside, len(truths), method="wilson")
+    farthest = left_out.loc[left_out.outside.idxmax()]
+    return (f"Of {len(truths)} draws, each in turn taken for the measured machine, {inside} have their effect in the range "
+            f"that their own numbers leave ({100 * low:.0f} to {100 * high:.0f} % of such machines). The range is "
+            f"{_width(truths):.2f} times as wide as that of all draws. Of {len(left_out)} printed numbers "
+            f"{(left_out.outside == 1).sum()} lie in the range that all others leave. The farthest, {farthest.column}, is "
+            f"outside by a factor of {farthest.outside:.2f}.")
+
+
+def _width(truths: pd.DataFrame) -> float:
+    """Of the range that is left, the middle of all truths, over that of all draws."""
+    return float((truths.highest - truths.lowest).median() / (truths.effect.max() - truths.effect.min()))
 
 
 def metrics(matched: Match, unit: str, of_trials: float) -> pd.DataFrame:
@@ -147,9 +215,9 @@ def sentence(matched: Match, unit: str) -> str:
     if not np.isfinite(tightest):
         return f"Fewer than {ENOUGH} of {len(matched.draws)} draws show what was printed before the change. {of_all}"
     row = matched.table[matched.table["within a factor"] == tightest].iloc[0]
-    return (f"Of {len(matched.draws)} draws {row.left:.0f} show all {matched.n_before} simulated numbers printed before the "
-            f"change within a factor of {tightest:g}. Among them the effect is {row.lowest:.0f} to {row.highest:.0f} {unit}"
-            f". {of_all}")
+    return (f"Of {len(matched.draws)} draws {row.left:.0f} show all {len(matched.before)} simulated numbers printed before "
+            f"the change within a factor of {tightest:g}. Among them the effect is {row.lowest:.0f} to {row.highest:.0f} "
+            f"{unit}. {of_all}")
 
 
 def closeness(tolerance: float) -> str:

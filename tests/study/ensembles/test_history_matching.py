@@ -28,7 +28,7 @@ def of(value, step=1.0):
 
 
 def as_match(draws, farthest):
-    return history_matching.Match(draws, 1, farthest, farthest, pd.DataFrame())
+    return history_matching.Match(draws, of(1.0), of(1.0), farthest, farthest, pd.DataFrame())
 
 
 def test_facts_are_printed_numbers_of_the_run_with_half_a_unit_of_their_last_digit():
@@ -66,7 +66,7 @@ def test_numbers_after_the_change_are_no_part_of_what_is_left(monkeypatch, resul
     matched, other = printed_as(400.0, 500.0), printed_as(400.0, 9e9)
     pd.testing.assert_frame_equal(matched.table, other.table)
     pd.testing.assert_frame_equal(matched.within(1.1), other.within(1.1))
-    assert matched.n_before == 1
+    assert len(matched.before) == 1
     assert matched.of_all.min() < 1.05 < 1e6 < other.of_all.min()
     assert (matched.of_all >= matched.farthest).all()
 
@@ -118,7 +118,7 @@ def test_the_figure_has_a_row_for_every_choice_and_number(draws):
 def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
     truth, effect = draws.index[7], 100 * (draws["after/rate"] / draws["before/rate"] - 1)
     farthest = factors(draws, of(float(draws["before/rate"][truth]), 1e-9)).max(axis=1)
-    matched = history_matching.Match(draws, 1, farthest, farthest, over_tolerances(farthest, effect))
+    matched = as_match(draws, farthest)._replace(table=over_tolerances(farthest, effect))
     table = history_matching.nearest(KNOWN, matched).set_index("what")
     assert table.value.to_dict() == {"extra": str(draws.extra[truth]), "cost": f"{draws.cost[truth]:.3g} ms",
                                      "share": f"{draws.share[truth]:.3g}"}
@@ -140,3 +140,43 @@ def test_of_too_few_draws_that_is_said(results):
     assert history_matching.sentence(matched, "%").startswith("Fewer than 10 of 4 draws show what was printed before")
     assert history_matching.closeness(matched.tightest()) == "however far they are off"
     assert len(moved(KNOWN, matched, matched.tightest())) == 4
+
+
+def test_of_each_draw_taken_as_the_truth_the_effect_is_inside_but_for_the_least_and_the_largest():
+    """All are within a tolerance of each other, so that each truth leaves all others."""
+    draws = pd.DataFrame({"before/rate": 1000 * 1.001 ** np.arange(30)})
+    effect = pd.Series(np.arange(30.0))
+    truths = history_matching.each_as_truth(as_match(draws, effect), effect)
+    assert truths.is_inside.tolist() == [False] + [True] * 28 + [False]
+    assert set(truths.left) == {29}
+    far = draws.replace({"before/rate": {draws["before/rate"][7]: 1e6}})
+    alone = history_matching.each_as_truth(as_match(far, effect), effect)
+    assert (alone.tolerance[7], alone.left[7]) == (np.inf, 29)
+    words = history_matching.trust(truths, pd.DataFrame({"column": ["before/rate"], "outside": [1.25]}))
+    assert "Of 30 draws, each in turn taken for the measured machine, 28 have" in words
+    assert "before/rate, is outside by a factor of 1.25" in words
+
+
+def test_the_question_finds_the_effect_of_most_machines_that_are_known(results, draws):
+    effect = draws["after/rate"] / draws["before/rate"]
+    truths = history_matching.each_as_truth(as_match(draws, effect)._replace(before=of(1.0, 1e-6)), effect)
+    assert truths.is_inside.mean() > 0.85
+    biased = truths.assign(is_inside=(2 * truths.effect).between(truths.lowest, truths.highest))
+    assert biased.is_inside.mean() < 0.6
+
+
+def test_a_printed_number_is_told_from_all_others_and_not_from_itself():
+    values = np.arange(90.0, 110.0)
+    draws = pd.DataFrame({name: values for name in ("before/a", "before/b", "after/c")})
+    numbers = zip(draws, (100, 100, 130), strict=True)
+    facts = pd.DataFrame([(name, value, value - 0.5, value + 0.5) for name, value in numbers],
+                         columns=["column", "printed", "low", "high"])
+    matched = as_match(draws, pd.Series(1.0, draws.index))._replace(all=facts)
+    table = history_matching.each_left_out(matched).set_index("column")
+    assert table.loc["after/c", ["tolerance", "lowest", "highest"]].tolist() == [1.05, 95.0, 105.0]
+    assert table.outside["after/c"] == pytest.approx(129.5 / 105)
+    assert table.outside["before/a"] == pytest.approx(100 / 100.5, abs=0.05)
+    assert table.lowest["before/a"] >= 100.0
+    truths = pd.DataFrame({"effect": [1.0, 3.0], "lowest": 1.0, "highest": 2.0, "is_inside": [True, False]})
+    numbers = history_matching.metrics_of_trust(truths, table).set_index("name").value
+    assert numbers.tolist() == [50.0, 50.0, 3.0, 2.0, table.outside.max()]
