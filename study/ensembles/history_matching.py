@@ -6,7 +6,7 @@ number is held against that of a draw:
     matched = match(results, effect, "kustarz-2007/oltp-without-fix", "kustarz-2007/oltp-with-fix")
     matched.within(1.4)                 the draws that are left, here within a factor of 1.4
     moved(known, matched, 1.4)          how they differ from the priors
-    nearest(known, matched)             the draw that comes nearest to all that was printed
+    nearest(known, draws, off)          the draw that comes nearest to all that was printed
     each_as_truth(matched, effect)      whether the same question finds the effect of a machine that is known
     each_left_out(matched)              each printed number, told from all others
 
@@ -116,10 +116,10 @@ def chance(n_draws: int, n_left: int) -> float:
     return 196.0 * float(np.sqrt((1 / 12) / n_left * (n_draws - n_left) / (n_draws - 1)))
 
 
-def nearest(known: Known, matched: Match) -> pd.DataFrame:
+def nearest(known: Known, draws: pd.DataFrame, off: pd.Series) -> pd.DataFrame:
     """The draw that is nearest to all numbers, condition by condition and number by number: what, value, place (% of all
-    draws below it; of a choice nan)."""
-    draws, best = matched.draws, matched.of_all.idxmin()
+    draws below it; of a choice nan). `off`: a factor for each draw, such as `Match.of_all`."""
+    best = off.idxmin()
     rows = [(switch.name, str(draws[switch.name][best]), np.nan) for switch in known.switches]
     rows += [(prior.name, _readable(prior, draws[prior.name][best]),
               100 * float((draws[prior.name] < draws[prior.name][best]).mean())) for prior in known.priors]

@@ -119,7 +119,7 @@ def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
     truth, effect = draws.index[7], 100 * (draws["after/rate"] / draws["before/rate"] - 1)
     farthest = factors(draws, of(float(draws["before/rate"][truth]), 1e-9)).max(axis=1)
     matched = as_match(draws, farthest)._replace(table=over_tolerances(farthest, effect))
-    table = history_matching.nearest(KNOWN, matched).set_index("what")
+    table = history_matching.nearest(KNOWN, draws, matched.of_all).set_index("what")
     assert table.value.to_dict() == {"extra": str(draws.extra[truth]), "cost": f"{draws.cost[truth]:.3g} ms",
                                      "share": f"{draws.share[truth]:.3g}"}
     numbers = history_matching.metrics(matched, "%", 1.4).set_index("name").value
