@@ -1,10 +1,6 @@
-"""Which draw comes nearest to all that the post of 2010 prints of the order entry.
+"""Which draw comes nearest to all that the post of 2010 prints of the order entry (`study.ensembles.at_once`).
 
-Nothing was printed of the machine before the change, but what the change did. So what comes nearest explains, and predicts
-nothing.
-
-    table = all_at_once(results)        `results`: of `order_entry.predict`
-    metrics(table), sentence(table)
+Nothing was printed of the machine before the change, but what the change did.
 """
 import pandas as pd
 
@@ -20,15 +16,14 @@ SHOWN = {GAIN: "gain (%)", REDUCTION: "less variability (%)", R_SQUARED: "R² of
          "farthest": "farthest (factor)"}
 
 
-def all_at_once(results: pd.DataFrame) -> pd.DataFrame:
-    """The draws, nearest first: what each shows of the printed numbers, and by which factor the farthest of them is off.
-    Throughput and variability count as shares of what they were. The skewness of the cycle does not count."""
+def factors_off(results: pd.DataFrame) -> pd.DataFrame:
+    """By which factor each draw of `order_entry.predict` is off gain, steadiness and R². Throughput and variability count as
+    shares of what they were."""
     draws = ensembles.unfitted(results)
     facts = pd.concat(history_matching.printed(draws, {AFTER: run}) for run in PRINTED).set_index("column")
     ends = pd.DataFrame({end: _as_shares(facts[[end]].T).iloc[0] for end in ("low", "high")})
     shares = pd.DataFrame({"column": ends.index, "low": ends.min(axis=1), "high": ends.max(axis=1)})
-    off = history_matching.factors(_as_shares(draws), shares).max(axis=1)
-    return draws[[GAIN, REDUCTION, R_SQUARED, SKEWNESS]].assign(farthest=off).sort_values("farthest")
+    return history_matching.factors(_as_shares(draws), shares)
 
 
 def _as_shares(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -36,23 +31,21 @@ def _as_shares(numbers: pd.DataFrame) -> pd.DataFrame:
     return numbers.assign(**{GAIN: 1 + numbers[GAIN] / 100, REDUCTION: 1 - numbers[REDUCTION] / 100})
 
 
-def _least_skewness() -> float:
+def nearest_first(results: pd.DataFrame, off: pd.DataFrame) -> pd.DataFrame:
+    """The draws, the nearest first: what each shows, its skewness, and by which factor its farthest number is off."""
+    return ensembles.unfitted(results)[[GAIN, REDUCTION, R_SQUARED, SKEWNESS]].assign(
+        farthest=off.max(axis=1)).sort_values("farthest")
+
+
+def with_cycle(results: pd.DataFrame) -> int:
+    """How many draws have the cycle, by the bound of its skewness."""
     run, = (run for run in published.runs() if run.run_id == CYCLE)
-    return float(run.metrics.value.iloc[0])
+    return int((ensembles.unfitted(results)[SKEWNESS] >= float(run.metrics.value.iloc[0])).sum())
 
 
-def metrics(table: pd.DataFrame) -> pd.DataFrame:
+def metrics(results: pd.DataFrame, off: pd.DataFrame) -> pd.DataFrame:
     """Of the nearest draw, for the run store; and how many draws have the cycle: name, value, unit."""
-    nearest = table.iloc[0]
-    return pd.DataFrame([("at-once.farthest", nearest.farthest, "1"), ("at-once.gain", nearest[GAIN], "%"),
-                         ("at-once.reduction", nearest[REDUCTION], "%"), ("at-once.r-squared", nearest[R_SQUARED], "1"),
-                         ("at-once.with-cycle", (table[SKEWNESS] >= _least_skewness()).sum(), "draws")],
-                        columns=["name", "value", "unit"])
-
-
-def sentence(table: pd.DataFrame) -> str:
-    """What comes together and what does not."""
-    nearest, n_cycles = table.iloc[0], (table[SKEWNESS] >= _least_skewness()).sum()
-    return (f"Of {len(table)} draws the nearest shows all three numbers within a factor of {nearest.farthest:.2f}: "
-            f"throughput {nearest[GAIN]:+.0f} %, variability {-nearest[REDUCTION]:+.0f} %, R² {nearest[R_SQUARED]:.2f}. The "
-            f"cycle, a skewness of {_least_skewness():.2f} or more, is in {n_cycles or 'none'} of them.")
+    nearest = nearest_first(results, off).iloc[0]
+    rows = [("gain", nearest[GAIN], "%"), ("reduction", nearest[REDUCTION], "%"), ("r-squared", nearest[R_SQUARED], "1"),
+            ("with-cycle", with_cycle(results), "draws")]
+    return pd.DataFrame([(f"at-once.{name}", value, unit) for name, value, unit in rows], columns=["name", "value", "unit"])
