@@ -7,8 +7,8 @@ number is held against that of a draw:
     matched.within(1.4)                 the draws that are left, here within a factor of 1.4
     moved(known, matched, 1.4)          how they differ from the priors
     nearest(known, draws, off)          the draw that comes nearest to all that was printed
-    each_as_truth(matched, effect)      whether the same question finds the effect of a machine that is known
-    each_left_out(matched)              each printed number, told from all others
+    each_as_truth(matched, effect)      what the same question finds of machines that are known
+    each_run_left_out(matched, "summary.rate")      each run from the other
 
 A draw is *left* if its farthest number is within a tolerance, a factor. The tolerance stands for errors of the model. How
 large they are on such a machine nobody knows, so every question is asked at several tolerances. What is left by the numbers
@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from study.documents import published
 from study.documents.priors import LARGER, Known, Prior
@@ -29,6 +28,7 @@ from study.ensembles import ensembles
 from study.ensembles.ensembles import AFTER, BEFORE
 
 TOLERANCES = (1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2.0)     # factors
+N_CHANCES = 50          # sets of draws taken at random
 ENOUGH = 10             # draws: of fewer no effect is told, and not what they have in common
 
 
@@ -81,7 +81,7 @@ def factors(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     simulated = draws[facts.column.tolist()]
     with np.errstate(divide="ignore"):
         above, below = simulated / facts.high.to_numpy(), facts.low.to_numpy() / simulated
-    return np.maximum(np.maximum(above, below), 1.0)
+    return np.maximum(np.maximum(above, below), 1.0).fillna(np.inf)     # what a draw does not have is not met
 
 
 def over_tolerances(farthest: pd.Series, effect: pd.Series) -> pd.DataFrame:
@@ -127,36 +127,71 @@ def nearest(known: Known, draws: pd.DataFrame, off: pd.Series) -> pd.DataFrame:
 
 
 def each_as_truth(matched: Match, effect: pd.Series) -> pd.DataFrame:
-    """Each draw in turn is taken for the machine that was measured. Its own numbers before the change are held against all
-    other draws, rounded as they were printed. The tightest tolerance is taken, as for the real machine. A row for each:
-    effect, tolerance, left, lowest and highest of those left, is_inside. If the protocol is sound, most are inside."""
-    rows, half = [], (matched.before.high - matched.before.low) / 2
+    """Each draw in turn is taken for the machine that was measured, and its own numbers for those that were printed, with
+    the same rounding. Its numbers before the change are held against all other draws, at the tightest tolerance.
+
+    A row for each: effect, lowest and highest of those left, is_inside, by_chance (the width that as many draws taken at
+    random have, in the mean), and nearest (by which factor the other draw that is nearest to *all* its numbers is off)."""
+    rows, rng = [], np.random.default_rng(1)
     for truth, machine in matched.draws.iterrows():
-        own = machine[matched.before.column].to_numpy(float)
         others = matched.draws.drop(truth)
-        facts = matched.before.assign(printed=own, low=own - half, high=own + half)
-        rows.append((effect[truth], *_left(factors(others, facts).max(axis=1), effect[others.index])))
-    table = pd.DataFrame(rows, index=matched.draws.index, columns=["effect", "tolerance", "left", "lowest", "highest"])
+        left, lowest, highest = _left(_off(others, machine, matched.before), effect[others.index])
+        at_random = (rng.choice(effect[others.index].to_numpy(), left, replace=False) for _ in range(N_CHANCES))
+        width = np.mean([np.ptp(chosen) for chosen in at_random])
+        rows.append((effect[truth], lowest, highest, width, _off(others, machine, matched.all).min()))
+    table = pd.DataFrame(rows, index=matched.draws.index, columns=["effect", "lowest", "highest", "by_chance", "nearest"])
     return table.assign(is_inside=table.effect.between(table.lowest, table.highest))
 
 
-def each_left_out(matched: Match) -> pd.DataFrame:
-    """Each printed number, before and after the change, told from all others, at the tightest tolerance. A row for each:
-    column, printed, tolerance, left, lowest and highest of those left, and by which factor what was printed is outside
-    (1: inside, up to how it was printed). Where numbers after the change tell those before it, that is no prediction."""
-    rows, off = [], factors(matched.draws, matched.all)
-    for number in matched.all.itertuples():
-        tolerance, left, lowest, highest = _left(off.drop(columns=number.column).max(axis=1), matched.draws[number.column])
-        outside = max(1.0, lowest / number.high, number.low / highest)
-        rows.append((number.column, number.printed, tolerance, left, lowest, highest, outside))
-    return pd.DataFrame(rows, columns=["column", "printed", "tolerance", "left", "lowest", "highest", "outside"])
+def _off(draws: pd.DataFrame, machine: pd.Series, facts: pd.DataFrame) -> pd.Series:
+    """By how much the farthest number of each draw is off those of a machine, as if these had been printed like `facts`."""
+    own, half = machine[facts.column].to_numpy(float), ((facts.high - facts.low) / 2).to_numpy()
+    return factors(draws, facts.assign(printed=own, low=own - half, high=own + half)).max(axis=1)
 
 
-def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[float, int, float, float]:
-    """The tightest tolerance, how many draws it leaves, and what is of interest among them: lowest and highest."""
-    tolerance = tightest(farthest)
-    left = of_interest[farthest <= tolerance]
-    return tolerance, len(left), left.min(), left.max()
+def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
+    """What is inferred of a number of each test run from all that was printed of the *other* run, at the tightest tolerance:
+    run, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Before from after is no
+    prediction."""
+    rows = []
+    for variant, other in ((BEFORE, AFTER), (AFTER, BEFORE)):
+        facts = matched.all[matched.all.column.str.startswith(f"{other}/")]
+        printed_as = matched.all.set_index("column").loc[f"{variant}/{number}"]
+        left, lowest, highest = _left(factors(matched.draws, facts).max(axis=1), matched.draws[f"{variant}/{number}"])
+        outside = max(1.0, lowest / printed_as.high, printed_as.low / highest)
+        rows.append((variant, printed_as.printed, left, lowest, highest, outside))
+    return pd.DataFrame(rows, columns=["run", "printed", "left", "lowest", "highest", "outside"])
+
+
+def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[int, float, float]:
+    """Of the draws that the tightest tolerance leaves: how many, and what is of interest among them, lowest and highest."""
+    left = of_interest[farthest <= tightest(farthest)]
+    return len(left), left.min(), left.max()
+
+
+def metrics_of_trust(truths: pd.DataFrame, matched: Match) -> pd.DataFrame:
+    """For the run store, of `each_as_truth`: name, value, unit."""
+    return pd.DataFrame([("matched.truths-inside", 100 * truths.is_inside.mean(), "%"),
+                         ("matched.truths-width", 100 * _width(truths), "%"),
+                         ("matched.truths-nearest", truths.nearest.median(), "1"),
+                         ("matched.truths-nearest-95", truths.nearest.quantile(0.95), "1"),
+                         ("matched.truths-as-far", (truths.nearest >= matched.of_all.min()).sum(), "draws")],
+                        columns=["name", "value", "unit"])
+
+
+def trust(truths: pd.DataFrame, matched: Match) -> str:
+    """What `each_as_truth` says, of the question and of the machine that was measured."""
+    as_far = (truths.nearest >= matched.of_all.min()).sum()
+    return (f"Of {len(truths)} machines of the model {truths.is_inside.sum()} have their effect in the range that their own "
+            f"numbers leave. That range is {_width(truths):.2f} times as wide as that of as many draws taken at random. To "
+            f"all numbers of such a machine the nearest other draw is off by a factor of {truths.nearest.median():.3f}, and "
+            f"in 95 % of cases by {truths.nearest.quantile(0.95):.3f} at most. To those that were printed it is off by "
+            f"{matched.of_all.min():.3f}. As far off or farther are {as_far} of the {len(truths)}.")
+
+
+def _width(truths: pd.DataFrame) -> float:
+    """Of the range that is left, over that of as many draws at random: the middle of all truths."""
+    return float(((truths.highest - truths.lowest) / truths.by_chance).median())
 
 
 def _readable(prior: Prior, value: float) -> str:
@@ -164,32 +199,6 @@ def _readable(prior: Prior, value: float) -> str:
     units = (*LARGER.get(prior.unit, ()), (prior.unit, 1.0))
     unit, size = next((unit, size) for unit, size in units if abs(value) >= 0.1 * size or size == 1)
     return f"{value / size:.3g} {unit}".removesuffix(" 1")
-
-
-def metrics_of_trust(truths: pd.DataFrame, left_out: pd.DataFrame) -> pd.DataFrame:
-    """For the run store, of `each_as_truth` and `each_left_out`: name, value, unit."""
-    return pd.DataFrame([("matched.truths-inside", 100 * truths.is_inside.mean(), "%"),
-                         ("matched.truths-width", 100 * _width(truths), "%"),
-                         ("matched.left-out", len(left_out), "numbers"),
-                         ("matched.left-out-inside", (left_out.outside == 1).sum(), "numbers"),
-                         ("matched.left-out-farthest", left_out.outside.max(), "1")], columns=["name", "value", "unit"])
-
-
-def trust(truths: pd.DataFrame, left_out: pd.DataFrame) -> str:
-    """What `each_as_truth` and `each_left_out` say. The interval is that of a share (E. Wilson, 1927), 95 %."""
-    inside = int(truths.is_inside.sum())
-    low, high = proportion_confint(inside, len(truths), method="wilson")
-    farthest = left_out.loc[left_out.outside.idxmax()]
-    return (f"Of {len(truths)} draws, each in turn taken for the measured machine, {inside} have their effect in the range "
-            f"that their own numbers leave ({100 * low:.0f} to {100 * high:.0f} % of such machines). The range is "
-            f"{_width(truths):.2f} times as wide as that of all draws. Of {len(left_out)} printed numbers "
-            f"{(left_out.outside == 1).sum()} lie in the range that all others leave. The farthest, {farthest.column}, is "
-            f"outside by a factor of {farthest.outside:.2f}.")
-
-
-def _width(truths: pd.DataFrame) -> float:
-    """Of the range that is left, the middle of all truths, over that of all draws."""
-    return float((truths.highest - truths.lowest).median() / (truths.effect.max() - truths.effect.min()))
 
 
 def metrics(matched: Match, unit: str, of_trials: float) -> pd.DataFrame:

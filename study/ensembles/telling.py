@@ -1,11 +1,12 @@
 """Which single fact would have told most of an effect, had it been printed.
 
-    table = facts(known, draws, effect)     each condition and number that is not known, the most telling first
-    sentence(table, names)
+    table = facts(known, draws, effect)                     each condition and number, the most telling first
+    rows = over_tolerances(known, matched, effect, NAMES)   the first two among the draws that each tolerance leaves
 
 A fact tells as much of an effect as it explains of its variance among draws: ε² (T. Kelley, 1935), which is about 0 for what
-has nothing to do with it. A number counts as known to a third of its range. Intervals are 5 to 95 % of a bootstrap over the
-draws, so few draws give wide ones.
+has nothing to do with it. A number counts as known to a third of the draws, a condition exactly. Draws give all choices of a
+condition alike odds. Shares of two facts must not be added: among draws that were chosen, facts go together. Intervals are 5
+to 95 % of a bootstrap over the draws.
 """
 from collections.abc import Mapping
 
@@ -14,9 +15,10 @@ import pandas as pd
 from scipy import stats
 
 from study.documents.priors import Known
+from study.ensembles.history_matching import TOLERANCES, Match
 
-PARTS = 3               # of the range of a number: low, middle, high
-ENOUGH = 50             # draws: of twenty any of forty facts may be the most telling one
+PARTS = 3               # of the draws, by a number: low, middle, high
+ENOUGH = 20             # draws: of fewer nothing is told
 RESAMPLES = 499
 SEED = 1
 
@@ -55,20 +57,22 @@ def explained(group: np.ndarray, values: np.ndarray) -> float:
     return max(0.0, 1 - (within / (len(values) - n_groups)) / (total / (len(values) - 1)))
 
 
-def sentence(table: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """The most telling fact, and which others may tell as much. `names`: in words, by name."""
-    if table.empty:
-        return f"Fewer than {ENOUGH} draws do not say which single fact would have told most."
-    first = table.iloc[0]
-    rivals = table[1:][table.high[1:] > first.low]
-    others = ("No other comes near." if rivals.empty else
-              f"As telling may be: {', '.join(names.get(name, name) for name in rivals.what)}.")
-    return (f"The single fact that would have told most is {names.get(first.what, first.what)}: it explains "
-            f"{100 * first.share:.0f} % ({100 * first.low:.0f} to {100 * first.high:.0f} %) of the variance. {others}")
+def over_tolerances(known: Known, matched: Match, effect: pd.Series, names: Mapping[str, str]) -> pd.DataFrame:
+    """Of the draws left at each tolerance that leaves ENOUGH: the most telling fact, its share (%) and its interval, and
+    the next one. `names`: in words, by name."""
+    rows = []
+    for tolerance in (np.inf, *reversed(TOLERANCES)):
+        table = facts(known, left := matched.within(tolerance), effect)
+        for first, second in zip(table.itertuples(), table[1:].itertuples(), strict=False):
+            rows.append((tolerance, len(left), names.get(first.what, first.what), 100 * first.share, 100 * first.low,
+                         100 * first.high, names.get(second.what, second.what), 100 * second.share))
+            break
+    return pd.DataFrame(rows, columns=["within a factor", "left", "most telling", "share (%)", "low", "high", "next",
+                                       "its share (%)"])
 
 
-def metrics(table: pd.DataFrame) -> pd.DataFrame:
-    """For the run store, of the three most telling facts: name, value, unit."""
-    return pd.DataFrame([(f"tells.{row.what}{end}", 100 * value, "%") for row in table.head(3).itertuples()
-                         for end, value in (("", row.share), ("-low", row.low), ("-high", row.high))],
-                        columns=["name", "value", "unit"])
+def metrics(rows: pd.DataFrame) -> pd.DataFrame:
+    """For the run store, of `over_tolerances`: name, value, unit."""
+    names = ["tells.all" if np.isinf(factor) else f"tells.within-{100 * (factor - 1):.0f}-percent"
+             for factor in rows["within a factor"]]
+    return pd.DataFrame({"name": names, "value": rows["share (%)"], "unit": "%"})

@@ -4,14 +4,14 @@ Only imports are followed, so that a notebook may lie in a folder with anything 
 seen while the notebook runs (`study.runs.inputs`).
 """
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from IPython.core.inputtransformer2 import TransformerManager
 
 from model.jit import sources
 
 OURS = [sources.ROOT / name for name in sources.PACKAGES]     # these are known by what they do (`model.jit.sources`)
-MAGIC = re.compile(r"^\s*[%!?].*$", re.MULTILINE)     # lines that are IPython's and no Python
 
 
 def modules(folder: Path, code: Iterable[str]) -> list[Path]:
@@ -28,19 +28,24 @@ def modules(folder: Path, code: Iterable[str]) -> list[Path]:
 
 
 def _files(folder: Path, text: str, package: str) -> Iterator[Path]:
-    """Of each name that a text in `package` imports, the module and the packages it lies in."""
-    for name in _imported(text):
+    """Of each name that a text in `package` imports, the module and the packages it lies in. All modules of the folder if
+    that cannot be told."""
+    names = _imported(text)
+    if names is None:
+        yield from folder.glob("*.py")
+        return
+    for name in names:
         parts = sources.absolute(name, package).split(".")
         for base in (folder.joinpath(*parts[:n]) for n in range(1, len(parts) + 1)):
             yield from (path for path in (base.with_name(f"{base.name}.py"), base / "__init__.py") if path.is_file())
 
 
-def _imported(text: str) -> set[str]:
-    """Dotted names that a text imports; of one that is no Python, none: it cannot run either."""
+def _imported(text: str) -> set[str] | None:
+    """Dotted names that a text imports, which may have IPython's own lines; None if that cannot be told."""
     try:
-        nodes = list(ast.walk(ast.parse(MAGIC.sub("pass", text))))
+        nodes = list(ast.walk(ast.parse(TransformerManager().transform_cell(text))))
     except (SyntaxError, ValueError):
-        return set()
+        return None
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     for node in nodes:
         if isinstance(node, ast.ImportFrom):

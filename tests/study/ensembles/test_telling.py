@@ -6,6 +6,7 @@ import statsmodels.formula.api as smf
 from test_ensembles import KNOWN, simulate
 
 from study.ensembles import ensembles, telling
+from study.ensembles.history_matching import Match
 
 
 @pytest.fixture(scope="module")
@@ -24,32 +25,42 @@ def test_the_share_is_that_of_an_analysis_of_variance(n_groups):
 
 def test_what_decides_explains_all_and_what_does_not_matter_nothing(draws):
     table = telling.facts(KNOWN, draws, draws.extra.astype(float)).set_index("what")
-    assert table.share["extra"] == pytest.approx(1)
+    assert (table.index[0], table.share["extra"], table.low["extra"]) == ("extra", pytest.approx(1), pytest.approx(1))
     others = table.drop(index="extra")
     assert (others.low < 0.02).all()
     assert (others.share < 0.2).all()
-    assert table.index[0] == "extra"
-    words = telling.sentence(table.reset_index(), {"extra": "one more"})
-    assert words.startswith("The single fact that would have told most is one more: it explains 100 % (100 to 100 %)")
-    assert words.endswith("No other comes near.")
 
 
-def test_a_number_counts_as_known_to_a_third_of_its_range(draws):
+def test_a_number_counts_as_known_to_a_third_of_the_draws(draws):
     table = telling.facts(KNOWN, draws, draws.cost).set_index("what")
     assert 0.8 < table.share["cost"] < 0.95
     assert table.low["cost"] <= table.share["cost"] <= table.high["cost"]
 
 
-def test_chance_is_no_fact(draws):
+def test_chance_is_no_fact():
     rng = np.random.default_rng(5)
     shares = [telling.explained(np.arange(60) % 3, rng.normal(size=60)) for _ in range(300)]
     assert np.mean(shares) < 0.03
 
 
+def test_a_fact_that_the_level_has_settled_tells_no_more(draws):
+    """Near are the draws without the extra one: among all draws it tells most, among those left something else does."""
+    farthest = pd.Series(np.where(draws.extra == 0, 1.0, 3.0), draws.index)
+    matched = Match(draws, pd.DataFrame(), pd.DataFrame(), farthest, farthest, pd.DataFrame())
+    rows = telling.over_tolerances(KNOWN, matched, 10 * draws.extra + draws.cost, {"extra": "one more"})
+    assert rows["most telling"].tolist()[0] == "one more"
+    assert set(rows["most telling"][1:]) == {"cost"}
+    assert set(rows.left[1:]) == {(draws.extra == 0).sum()}
+    names = telling.metrics(rows).name.tolist()
+    assert (names[0], names[-1]) == ("tells.all", "tells.within-5-percent")
+
+
 def test_of_few_draws_or_none_nothing_is_told(draws):
-    for n in (0, 2, 49):
-        table = telling.facts(KNOWN, draws.head(n), draws.cost)
-        assert table.empty
-        assert telling.metrics(table).empty
-        assert telling.sentence(table, {}).startswith("Fewer than 50 draws do not say")
-    assert len(telling.metrics(telling.facts(KNOWN, draws.head(50), draws.cost))) == 9
+    for n in (0, 2, 19):
+        assert telling.facts(KNOWN, draws.head(n), draws.cost).empty
+    few = draws.head(4)
+    near = pd.Series(1.0, few.index)
+    nothing = Match(few, pd.DataFrame(), pd.DataFrame(), near, near, pd.DataFrame())
+    rows = telling.over_tolerances(KNOWN, nothing, draws.cost, {})
+    assert rows.empty
+    assert telling.metrics(rows).empty

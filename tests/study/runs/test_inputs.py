@@ -133,7 +133,9 @@ MODULES = {"helper.py": "from package import part", "package/part.py": "from . i
     ("import helper", ["helper.py", "package/__init__.py", "package/near.py", "package/part.py", "package/sub/deep.py"]),
     ("%matplotlib inline\nimport package.near as n", ["package/__init__.py", "package/near.py"]),
     ("clones = 'venv'; none = stranger = 1", []), ("import numpy, none\nfrom os import path", []),
-    ("not python at all", [])])
+    ("files = !ls\nimport stranger", ["stranger.py"]), ("import stranger\nstranger?", ["stranger.py"]),
+    ("def (: not python at all", ["helper.py", "package/__init__.py", "package/near.py", "package/part.py",
+                                  "package/sub/deep.py", "stranger.py"])])
 def test_modules_beside_a_notebook_are_those_that_it_reaches_by_imports(tmp_path, code, names):
     """A folder may hold anything else, such as whole trees with names that are words of the code."""
     for name, text in MODULES.items():
