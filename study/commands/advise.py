@@ -21,6 +21,8 @@ def advise(
 
     Takes about ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
 
+    Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
+
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
     from study.machines.run_length import BUDGET
@@ -39,7 +41,8 @@ def advise(
                         "two-disks-and-an-ssd.toml")
     else:
         mine = advising.read(hardware, database)
-        taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
+        content = advising.content_of(hardware, database)[0]
+        taken = (*taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
         err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
         with console.counting("runs") as tell, progress.telling(tell):
             advice = advising.advise(*mine, draws)
