@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from study import console
+from study import console, given_files
 from study.commands.result import Json, give
 from study.console import err, out
 from study.errors import UserError
@@ -40,6 +40,7 @@ def advise(
         raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
                         "two-disks-and-an-ssd.toml")
     else:
+        given_files.refuse_endless(hardware, given_files.TEXT)
         mine = advising.read(hardware, database)
         content = advising.content_of(hardware, database)[0]
         taken = (*taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
