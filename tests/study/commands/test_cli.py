@@ -42,7 +42,7 @@ def test_one_altered_decision_exits_with_1_and_is_named(study, trace):
         return frame
     done = study("replay", "vdev-cache", trace(alter))
     assert done.returncode == 1
-    assert "1 differences in" in done.stdout
+    assert "1 difference in" in done.stdout
     assert "row 1000: evict512 is" in done.stdout
 
 
@@ -95,7 +95,7 @@ def test_verify_goes_on_after_a_trace_that_cannot_be_read(study, tmp_path):
         shutil.copy(TRACE.parent / name, tmp_path)
     (tmp_path / "meta_L1.parquet").write_bytes(b"PAR1 cut off")
     done = study("verify", tmp_path)
-    assert (done.returncode, "of 1 traces; 1 traces could not be read" in done.stdout) == (2, True)
+    assert (done.returncode, "of 1 trace; 1 trace could not be read" in done.stdout) == (2, True)
 
 
 def test_verify_takes_the_projects_traces_from_any_folder(study, tmp_path, monkeypatch):

@@ -196,7 +196,7 @@ def test_what_is_plainly_no_recording_is_named_and_not_counted(study, tmp_path):
     shutil.copy(TRACES / "alloc" / "contiguity.csv", tmp_path)
     (tmp_path / "stats.jsonl").write_text("")
     done = study("verify", tmp_path)
-    assert (done.returncode, "of 1 traces; 0 traces could not be read" in done.stdout) == (0, True)
+    assert (done.returncode, "of 1 trace; 0 traces could not be read" in done.stdout) == (0, True)
     assert "README.md: neither a Parquet file nor a CSV, so no recording" in done.stdout
     assert "contiguity.csv: a table of scenario, variant, " in done.stdout
     assert "stats.jsonl: says under which parameters" in done.stdout
