@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from study.errors import UserError
 from study.project import DATA
 from study.replays.alloc_trace import AllocReplay, read_places
 from study.replays.pool import replay_pool
@@ -251,3 +252,13 @@ def test_nulls_are_named(tmp_path):
     pq.write_table(table.set_column(at, "off512", pa.array(column)), tmp_path / "meta.parquet")
     result, = verify(tmp_path)
     assert "row 3 has no value in column off512" in sentence(result)
+
+
+def test_links_that_lead_back_up_are_no_end_of_folders(tmp_path):
+    """Two such links in a folder would be walked along every path of 40 of them."""
+    (tmp_path / "below").mkdir()
+    for name in ("a", "b", "below/c"):
+        (tmp_path / name).symlink_to(tmp_path)
+    (tmp_path / "below" / "file").touch()
+    with pytest.raises(UserError, match="holds no recorded trace"):
+        list(verify(tmp_path))
