@@ -237,9 +237,15 @@ def test_folders_are_made_for_what_is_written_and_not_before(study, tmp_path):
     assert far.read_text() == "a\n1\n"
 
 
+def test_a_scenario_may_begin_with_the_mark_that_editors_of_windows_write(study, tmp_path):
+    text = (DATA / "scenarios" / "nvme-mirror.toml").read_text(encoding="utf-8").replace("\n", "\r\n")
+    (tmp_path / "mine.toml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert study("predict", tmp_path / "mine.toml", "--dry-run").returncode == 0
+
+
 def test_a_scenario_that_is_no_text_is_called_that(study, tmp_path):
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
-    assert "mine.toml is not text" in one_sentence(study("predict", tmp_path / "mine.toml"))
+    assert "mine.toml is no UTF-8 text" in one_sentence(study("predict", tmp_path / "mine.toml"))
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "COPY (SELECT 1) TO 'out.csv'", "DELETE FROM runs", "/* none */", ""])
