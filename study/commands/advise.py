@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from study import console
+from study import console, given_files
 from study.commands.result import Json, give
 from study.console import err, out
 from study.errors import UserError
@@ -20,6 +20,8 @@ def advise(
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
     Takes about ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
+
+    Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
@@ -38,8 +40,10 @@ def advise(
         raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
                         "two-disks-and-an-ssd.toml")
     else:
+        given_files.refuse_endless(hardware, given_files.TEXT)
         mine = advising.read(hardware, database)
-        taken = taken_by_default(advising.content_of(hardware, database)[0], mine[0])
+        content = advising.content_of(hardware, database)[0]
+        taken = (*taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
         err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
         with console.counting("runs") as tell, progress.telling(tell):
             advice = advising.advise(*mine, draws)

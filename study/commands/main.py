@@ -17,6 +17,7 @@ from study.commands.result import Json, give
 from study.commands.scenario import machines
 from study.console import err, out, table
 from study.errors import UserError
+from study.words import counted
 
 if TYPE_CHECKING:
     from study.runs.plan import Limits
@@ -241,7 +242,7 @@ def export(
     from study.runs.plan import all_plans
     written = exporter.export(all_plans(), to, exporter.formats(format), exporter.width(width), only=only or ())
     give({"folder": to, "files": [path.name for path in written]}, as_json, lambda: out.print(
-        f"{len(written)} files written to {to}; {to / 'index.html'} shows them", soft_wrap=True))
+        f"{counted(len(written), 'file')} written to {to}; {to / 'index.html'} shows them", soft_wrap=True))
 
 
 @app.command(rich_help_panel=CAME_OUT)
@@ -276,7 +277,7 @@ def check_paper(as_json: Json = False) -> None:
     from study.paper import typeset
     from study.runs.plan import all_plans
     objections = typeset.check(all_plans())
-    many = f"{len(objections)} objection{'s' * (len(objections) != 1)}"
+    many = counted(len(objections), "objection")
     end = many if objections else "the paper says what the store says"
     give({"objections": objections}, as_json, lambda: out.print("\n".join([*objections, end]), soft_wrap=True))
     raise typer.Exit(1 if objections else 0)
@@ -315,8 +316,8 @@ def verify(
     traces = len({replay.path for replay in replays})
     give({"differences": differences, "rows": rows, "traces": traces, "unreadable": unreadable, "not_compared": not_compared,
           "replays": replays}, as_json,
-         lambda: out.print(f"{differences} differences in {rows} rows of {traces} traces; {len(unreadable)} traces could "
-                           "not be read"))
+         lambda: out.print(f"{counted(differences, 'difference')} in {counted(rows, 'row')} of {counted(traces, 'trace')}; "
+                           f"{counted(len(unreadable), 'trace')} could not be read"))
     raise typer.Exit(1 if differences else 2 if unreadable else 0)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from study import console
+from study import console, given_files
 from study.commands.result import Json, give
 from study.console import out, table
 
@@ -44,6 +44,8 @@ def pool(
     """
     from study.pools import forecast
     from study.sizes import size_of
+    if file is not None:
+        given_files.refuse_endless(file, given_files.PRINTED)
     slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
     with console.doing("writing to free space like the pool's; the first time the model is compiled"):
         forecasts = forecast.of_slabs(slabs, record_bytes, forecast.eras(era))

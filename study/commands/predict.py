@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from study import console
+from study import console, given_files
 from study.commands.result import Json, give
 from study.console import err, out
 from study.project import refuse_overwriting, refuse_unwritable
@@ -38,6 +38,7 @@ def predict(
     from study.predictions import predict as prediction
     from study.runs import progress
     scenario = scenarios.named(scenario)
+    given_files.refuse_endless(scenario, given_files.TEXT)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
     if to is not None:

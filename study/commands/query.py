@@ -17,6 +17,7 @@ from study.project import refuse_unwritable, runs_folder, write_atomically
 from study.runs.folder import MANIFEST, manifest
 from study.runs.plan import all_plans, is_current
 from study.store import store
+from study.words import counted
 
 FORMATS = ("table", "csv", "json", "parquet")
 # Which columns of the store have a unit: by another column, or always the same.
@@ -55,7 +56,7 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         out.out(content.decode(), end="", highlight=False)
     else:
         write_atomically(to, content)
-        out.print(f"{len(answer)} rows written to {to}", soft_wrap=True)
+        out.print(f"{counted(len(answer), 'row')} written to {to}", soft_wrap=True)
 
 
 def show(answer: pd.DataFrame, out: Console) -> None:
@@ -138,7 +139,7 @@ def _give_apart(first: dict, second: dict, as_json: bool, out: Console) -> None:
         parameters = ", ".join(f"{name}={value}" for name, value in run["parameters"].items()) or "no parameters"
         lines.append(f"{run['run_id']} is of {run['notebook']}: {parameters}")
     same = sorted(name for name, value in first["made_from"].items() if second["made_from"].get(name) == value)
-    words = [*(name for name in same if "/" not in name), f"{sum('/' in name for name in same)} files of data"]
+    words = [*(name for name in same if "/" not in name), f"{counted(sum('/' in name for name in same), 'file')} of data"]
     lines.append(f"two notebooks, so their numbers are not compared; the same are: {', '.join(words)}")
     runs = [{name: run[name] for name in ("run_id", "notebook", "parameters")} for run in (first, second)]
     result.give({"runs": runs, "same": same}, as_json, lambda: out.print("\n".join(lines), soft_wrap=True))

@@ -8,6 +8,7 @@ from study.commands.result import Json, give
 from study.console import doing, out, table
 from study.errors import UserError
 from study.project import refuse_overwriting, refuse_unwritable, write_atomically
+from study.words import counted
 
 COMPILES = "replaying; the first time the model is compiled"
 replay = typer.Typer(no_args_is_help=True, rich_markup_mode="rich",
@@ -121,7 +122,7 @@ def replay_disk(
         write_atomically(to, per_request(result).to_csv(index=False))
 
     def say() -> None:
-        out.print(f"{n} requests, {mean_ms:.3f} ms in the mean", soft_wrap=True)
+        out.print(f"{counted(n, 'request')}, {mean_ms:.3f} ms in the mean", soft_wrap=True)
         out.print(shown)
         if to is not None:
             out.print(f"service times written to {to}", soft_wrap=True)

@@ -14,6 +14,7 @@ from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Limits, Outcome, Plan, all_plans, done_before, forget, missing, plan
 from study.store import results, store
+from study.words import counted
 
 
 class Reproduced(NamedTuple):
@@ -82,7 +83,8 @@ def _verdict(changed: dict[str, list[str]], accept: bool, out: Console) -> int:
         out.print(f"results accepted: {len(changed)} changes in paper/results.json")
         return 0
     if changed:
-        out.print(f"{len(changed)} results differ from paper/results.json; if that is meant: make results")
+        differ = f"{counted(len(changed), 'result')} differ{'s' * (len(changed) == 1)}"
+        out.print(f"{differ} from paper/results.json; if that is meant: make results")
         return 1
     out.print("all results are those of paper/results.json")
     return 0

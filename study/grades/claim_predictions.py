@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from study.documents import claims, priors
-from study.ensembles import ensembles, intervals
+from study.ensembles import effects, ensembles, intervals
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.intervals import Interval
 from study.grades import grading
@@ -81,21 +81,15 @@ def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
     return deciding(results, claim).empty
 
 
-def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str) -> pd.DataFrame:
+def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str, labels: dict) -> pd.DataFrame:
     """For readers: each claim and the conditions that decide it by themselves, with what each is changed to: claim, decided
-    by (empty where none does)."""
+    by (empty where none does). `labels`: see `study.ensembles.effects.Effect`."""
     rows = []
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
-            conditions = [f"{prior.condition if isinstance(prior, priors.Prior) else prior.name} {_in_words(value)}"
-                          for _, case in deciding(results, claim).iterrows()
-                          for prior, value in ensembles.changed(case, known)]
+            conditions = [effects.changed(case, known, labels) for _, case in deciding(results, claim).iterrows()]
             rows.append((claim.id, "; ".join(conditions)))
     return pd.DataFrame(rows, columns=["claim", "decided by"])
-
-
-def _in_words(value: object) -> str:
-    return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
 def reach(results: pd.DataFrame, claim: claims.Claim) -> tuple[float, float]:

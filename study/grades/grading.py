@@ -16,6 +16,7 @@ from study.documents import audit
 from study.documents.claims import Interval
 from study.documents.published import refuse_duplicates
 from study.errors import UserError
+from study.words import counted
 
 # Grades, best first. Thresholds were fixed before anything was scored.
 PREDICTED, CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED = GRADES = (
@@ -97,9 +98,9 @@ def why(case: Case) -> str:
 
 def _weaknesses(case: Case) -> list[str]:
     """Why a prediction that holds is no more than consistent."""
-    no_effect, weak = case.no_effect, {
-        "it is wide": not _narrow(case.unfitted, case.published, case.no_effect),
-        f"it is of {case.draws} draws, fewer than {MIN_DRAWS}": case.draws is not None and case.draws < MIN_DRAWS}
+    no_effect, weak = case.no_effect, {"it is wide": not _narrow(case.unfitted, case.published, case.no_effect)}
+    if case.draws is not None:
+        weak[f"it is of {counted(case.draws, 'draw')}, fewer than {MIN_DRAWS}"] = case.draws < MIN_DRAWS
     if no_effect is not None:
         weak[f"no effect ({no_effect:g}) lies within"] = _meet(case.unfitted, (no_effect, no_effect))
     return [reason for reason, holds in weak.items() if holds]

@@ -112,8 +112,8 @@ class Postgres(Section):
             raise ValueError(f"start is '{self.start}' and interval_transactions is {self.interval_transactions}, but a "
                              "start at work, and no other, has such an interval; leave both out")
         settings = conf.check("postgres", self.conf)
-        for name, first, last in (("max_wal_size", 9.5, 17), ("wal_compression", 9.5, 17), ("checkpoint_segments", 8, 9.5)):
-            if name in settings and not first <= self.version < last:
+        for name, first, end in (("max_wal_size", 9.5, 19), ("wal_compression", 9.5, 19), ("checkpoint_segments", 8, 9.5)):
+            if name in settings and not first <= self.version < end:
                 raise ValueError(f"{name} is set, but PostgreSQL {self.version:g} has no such setting; leave it out")
         return self
 

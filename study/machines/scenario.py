@@ -171,13 +171,14 @@ def named(path: Path) -> Path:
 
 def toml(path: Path) -> dict:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         known = sorted(file.stem for file in (DATA / "scenarios").glob("*.toml"))
         raise UserError(f"{path} is not there; " + errors.meant(
             path.stem, known, f"name a file, or one of data/scenarios: {', '.join(known)}")) from None
     except UnicodeDecodeError:
-        raise UserError(f"{path.name} is not text, but a scenario is a TOML file; copy one of data/scenarios") from None
+        raise UserError(f"{path.name} is no UTF-8 text, but a scenario is a TOML file; save it as UTF-8, or copy one of "
+                        "data/scenarios") from None
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name} is not TOML: {error}; mend that line") from None
 

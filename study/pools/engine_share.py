@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from study.project import digest
+from study.words import counted
 
 if TYPE_CHECKING:
     from model.zfs.metaslab.state import Metaslabs  # brings Numba along, for which commands need not wait
@@ -87,12 +88,18 @@ def metrics() -> pd.DataFrame:
 
 def sentence() -> str:
     placed, others, share, in_several, of_several, share_of_several = metrics().value
-    text = (f"The fast engine served {share:.6f} % of {placed:.0f} blocks in {len(_POOLS)} pools. The others are "
-            f"{others:.0f} choices that the shape of a tree could decide")
+    if not placed:
+        return "The fast engine placed nothing"
+    text = f"The fast engine served {share:.6f} % of {counted(int(placed), 'block')} in {counted(len(_POOLS), 'pool')}"
+    if not others:
+        return text
+    text += f". The others are {counted(int(others), 'choice')} that the shape of a tree could decide"
     if in_several < placed:
-        text += (f". Where a record is one unit, it served all records. The {others - of_several:.0f} of "
-                 f"{placed - in_several:.0f} blocks that it did not serve were larger ones")
-    if in_several:
-        text += (f". Where a record takes several units, it served {share_of_several:.6f} % of {in_several:.0f} blocks; "
-                 "records are among the others")
+        text += ". Where a record is one unit, it served all records"
+        if larger := int(others - of_several):
+            were = "was a larger one" if larger == 1 else "were larger ones"
+            text += f". The {larger} of {counted(int(placed - in_several), 'block')} that it did not serve {were}"
+    if of_several:
+        text += (f". Where a record takes several units, it served {share_of_several:.6f} % of "
+                 f"{counted(int(in_several), 'block')}; records are among the others")
     return text

@@ -34,6 +34,7 @@ from study.errors import UserError
 from study.pools import described_space, zdb
 from study.pools.zdb import Slab
 from study.sizes import size_of
+from study.words import counted
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
@@ -234,7 +235,7 @@ def notes(slabs: list[Slab]) -> list[str]:
         metaslabs = [slab for slab in of_data if slab.vdev == vdev]
         free = sum(slab.free_bytes for slab in metaslabs)
         total = metaslabs[0].of_vdev or max(len(metaslabs), 1 + max(slab.number or 0 for slab in metaslabs))
-        lines.append(f"vdev {vdev}: {len(metaslabs)} metaslab{'s' * (len(metaslabs) > 1)} of "
+        lines.append(f"vdev {vdev}: {counted(len(metaslabs), 'metaslab')} of "
                      f"{in_words(metaslabs[0].size_bytes)}, {in_words(free)} free")
         if n := total - len(metaslabs):
             lines.append(f"vdev {vdev} has {total} metaslabs{'' if metaslabs[0].of_vdev else ' or more'}, of which {n} "

@@ -144,12 +144,23 @@ def is_safe(step: Step) -> bool:
 def at_work(machine: Scenario) -> Scenario:
     """The server after hours of work, unless its file says otherwise: what fits into the ARC, a cache device and InnoDB's
     buffers is there. (Those of PostgreSQL: `study.machines.run_length`; of Oracle: `model.databases.oracle.start`.)"""
+    return scenario.changed(machine, _after_hours(machine))
+
+
+def _after_hours(machine: Scenario) -> dict[str, Any]:
     changes: dict[str, Any] = {"files.warm": True} if machine.files.warm is None else {}
     if machine.files.kind != "ufs" and machine.files.cache_warm is None:
         changes["files.cache_warm"] = machine.files.warm is not False
     if machine.database.kind == "innodb" and machine.database.start is None:
         changes["database.start"] = "warm"
-    return scenario.changed(machine, changes)
+    return changes
+
+
+def taken_after_hours(machine: Scenario) -> tuple[str, ...]:
+    """What `at_work` takes where the file leaves it open, as a line; nothing if it leaves nothing open."""
+    taken = [f"{path} = {predict.as_toml(value)}" for path, value in _after_hours(machine).items()]
+    return (f"{', '.join(taken)}: after hours of work. `study predict` draws what is left out here, so its rates differ.",
+            ) if taken else ()
 
 
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS,
@@ -187,6 +198,11 @@ def sign(gain: Iterable[float]) -> int:
     """1 or -1 if the interval of a gain, new by old rate under each draw, is above or below 1; 0 if it holds 1."""
     low, _, high = intervals.interval(gain)
     return int(low > 1) - int(high < 1)
+
+
+def is_open(low: float, high: float) -> bool:
+    """Whether an interval of gains leaves open if there is any. What is 1 in every draw surely gains nothing."""
+    return low <= 1 <= high and low < high
 
 
 def _key(step: Step) -> tuple[str, int | None]:
@@ -273,7 +289,7 @@ def say(advice: Advice, out: Console) -> None:
     shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
     for row in tried.itertuples():
         numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
-        if row.gain_low <= 1 <= row.gain_high:
+        if is_open(row.gain_low, row.gain_high):
             numbers[1] = "open"
         trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
         shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
@@ -286,7 +302,7 @@ def say(advice: Advice, out: Console) -> None:
         out.print(bounds.sentence(advice.bound_by))
     out.print()
     out.print(shown)
-    _say_list(out, [OPEN] * bool(((tried.gain_low <= 1) & (tried.gain_high >= 1)).any()))
+    _say_list(out, [OPEN] * any(map(is_open, tried.gain_low, tried.gain_high)))
     out.print()
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])

@@ -149,7 +149,7 @@ def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
         for part in name.split("."):
             given = given.get(part, {})
         values = section.model_dump() | ({"system": machines.system(machine)} if name == "host" else {})
-        taken = [f"{field} = {_as_toml(value)}" for field, value in values.items()
+        taken = [f"{field} = {as_toml(value)}" for field, value in values.items()
                  if field not in given and field not in SET_BY_PROGRAM and value not in (None, "")
                  and not isinstance(value, dict)]
         lines += [f"{name}: {', '.join(taken)}"] * bool(taken)
@@ -160,7 +160,7 @@ SET_BY_PROGRAM = {"to_scale", "groups_to_scale", "checkpoint_pace", "interval_tr
                   "cpu_source"}
 
 
-def _as_toml(value: object) -> str:
+def as_toml(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     return f"{value:g}" if isinstance(value, float) else str(value).lower()

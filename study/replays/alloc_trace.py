@@ -21,6 +21,7 @@ from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP
 from study.errors import UserError
 from study.project import write_atomically
 from study.replays.trace_file import LARGEST, Difference, check_bounds, read_columns, stem_of, table_beside, where
+from study.words import counted
 
 COLUMNS = ("op", "size512", "arg")
 ASKED = ("d", "hint", "avoid", "log", "ahead")  # what a block of a pool may ask for, beside its size
@@ -223,11 +224,11 @@ def sentence(replay: AllocReplay) -> str:
     name = f"{replay.path} ({replay.variant}, {replay.engine})"
     speed = f"{replay.seconds / replay.rows * 1e9:.0f} ns a row"
     summary = ", ".join(f"{value} {quantity}" for quantity, value in replay.summary.items())
+    allocations, rows = counted(replay.allocations, "allocation"), counted(replay.rows, "row")
     if replay.differences is None:
-        head = (f"{name}: {replay.allocations} allocations in {replay.rows} rows ({speed}; {summary}); nothing to compare "
-                "with")
+        head = f"{name}: {allocations} in {rows} ({speed}; {summary}); nothing to compare with"
     else:
-        head = (f"{name}: {replay.differences} differences in {replay.allocations} allocations of {replay.rows} rows by "
+        head = (f"{name}: {counted(replay.differences, 'difference')} in {allocations} of {rows} by "
                 f"{', '.join(replay.columns)}")
         head += f" ({speed}; {summary})" if replay.first is None else f"; {where(replay.first)}"
     states = (f"compared after each transaction group: {', '.join(replay.states)}",) if replay.states else ()

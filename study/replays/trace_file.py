@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from model.zfs.eras import ERAS
 from study import tables as table_file
 from study.errors import UserError
+from study.words import counted
 
 LARGEST = 2**53  # of ticks and sectors: keeps every sum and product within 64 bits
 STORES = (".parquet", ".csv", ".tsv", *(f".csv{packed}" for packed in table_file.PACKED))  # ends of the name of a table
@@ -46,7 +47,7 @@ class Comparison(NamedTuple):
 def sentence(comparison: Comparison) -> str:
     """What a comparison gave, for the terminal."""
     speed = f"{comparison.seconds / comparison.rows * 1e9:.0f} ns a row"
-    text = (f"{comparison.path}: {comparison.differences} differences in {comparison.rows} rows by "
+    text = (f"{comparison.path}: {counted(comparison.differences, 'difference')} in {counted(comparison.rows, 'row')} by "
             f"{', '.join(comparison.columns)} ({comparison.decisions}, {speed})")
     return "; ".join(filter(None, (text, where(comparison.first), comparison.note)))
 

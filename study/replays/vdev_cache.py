@@ -34,6 +34,7 @@ from study.replays.trace_file import (
     where,
     whole,
 )
+from study.words import counted
 
 OPERATION_COLUMNS = ("tick", "op", "nocache", "size512", "off512")
 DECISION_COLUMNS = ("res", "fill512", "evict512")
@@ -200,7 +201,8 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
 def sentence(replay: Replay) -> str:
     """What a replay gave, for the terminal."""
     speed = f"{replay.seconds / replay.rows * 1e9:.0f} ns a row"
-    text = (f"{replay.path}: {replay.differences} differences in {replay.rows} rows by {', '.join(replay.columns)} "
+    text = (f"{replay.path}: {counted(replay.differences, 'difference')} in {counted(replay.rows, 'row')} by "
+            f"{', '.join(replay.columns)} "
             f"(rules of {replay.era}, {replay.completions} completions, {speed})")
     return "; ".join(filter(None, (text, where(replay.first))))
 

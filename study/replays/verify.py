@@ -49,8 +49,7 @@ def verify(folder: Path) -> Iterator[Result | Unreadable | NotCompared]:
     UserError when the folder has no trace at all."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name one that holds recorded traces")
-    files = sorted(Path(root, name) for root, _, names in os.walk(folder, followlinks=True) for name in names)
-    kinds = {file: _kind(file) for file in files}
+    kinds = {file: _kind(file) for file in sorted(_files(folder))}
     if all(kind is _no_trace for kind in kinds.values()):
         raise UserError(f"{folder} holds no recorded trace of the vdev cache, of the vdev queue, of the allocator or of "
                         "RAID-Z; name a folder that does")
@@ -59,6 +58,18 @@ def verify(folder: Path) -> Iterator[Result | Unreadable | NotCompared]:
             yield from replays(file)
         except UserError as error:
             yield Unreadable(file, str(error))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """All files in a folder and below it, also behind links, but each folder once: a link may lead back up."""
+    seen = set()
+    for root, folders, names in os.walk(folder, followlinks=True):
+        place = os.path.realpath(root)
+        if place in seen:
+            folders.clear()
+        else:
+            seen.add(place)
+            yield from (Path(root, name) for name in names)
 
 
 # ---- what a file is ----

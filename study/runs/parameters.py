@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from study import errors
+from study import errors, given_files
 from study.errors import UserError
 from study.runs import scalars
 from study.runs.scalars import Plain
@@ -270,6 +270,7 @@ def from_command_line(pairs: list[str]) -> dict[str, Any]:
 
 def from_yaml(path: Path) -> dict[str, Any]:
     """A parameter file: one `name: value` a line. Values that are not in quotes are read as those of `-p`."""
+    given_files.refuse_endless(path, given_files.TEXT)
     try:
         return scalars.names_and_values(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
@@ -303,6 +304,7 @@ def refuse_other_languages(path: Path) -> None:
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Cell]]:
     """Metadata and cells of a notebook, which is UTF-8 whatever the language of the system."""
+    given_files.refuse_endless(path, given_files.PRINTED)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return dict(content.get("metadata") or {}), [

@@ -38,7 +38,7 @@ STUDY = """
     study.runs  study.machines
     study.pools
     study.documents
-    study.drawing  study.memo  study.sizes  study.tables  study.html_tables  study.console
+    study.drawing  study.memo  study.sizes  study.given_files  study.words  study.tables  study.html_tables  study.console
     study.project
     study.errors
 """

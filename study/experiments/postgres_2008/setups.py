@@ -55,6 +55,17 @@ class Test(NamedTuple):
     seconds: int = LONG_S
 
 
+CONDITIONS = {       # in words, what a choice of a switch is
+    ("spread_cpu", 1): "processor times that vary", ("finer_scale", 2): "half the scale",
+    ("interlace_kib", 64): "stripes of 64 KiB", ("interlace_kib", 16): "stripes of 16 KiB",
+    ("full_page_writes", False): "no full pages in the log", ("wal_sync_method", "fdatasync"): "fdatasync",
+    ("wal_buffers_kib", 64): "64 KiB of log buffers", ("ufs_write_cache", 1): "write cache of the disks under UFS",
+    ("first_load_pct", 50): "half the working set in the first tests",
+    ("log_files", "of creation"): "few log files at the start",
+    ("zfs_era", "b89"): "build 89", ("zfs_era", "b103"): "build 103",
+    ("array_obeys_flush", 0): "an array that ignores flushes"}
+
+
 def _disks(count: int) -> dict:
     return {"data": {"sheet": DISK, "count": count}}
 

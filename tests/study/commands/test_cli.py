@@ -42,7 +42,7 @@ def test_one_altered_decision_exits_with_1_and_is_named(study, trace):
         return frame
     done = study("replay", "vdev-cache", trace(alter))
     assert done.returncode == 1
-    assert "1 differences in" in done.stdout
+    assert "1 difference in" in done.stdout
     assert "row 1000: evict512 is" in done.stdout
 
 
@@ -95,7 +95,7 @@ def test_verify_goes_on_after_a_trace_that_cannot_be_read(study, tmp_path):
         shutil.copy(TRACE.parent / name, tmp_path)
     (tmp_path / "meta_L1.parquet").write_bytes(b"PAR1 cut off")
     done = study("verify", tmp_path)
-    assert (done.returncode, "of 1 traces; 1 traces could not be read" in done.stdout) == (2, True)
+    assert (done.returncode, "of 1 trace; 1 trace could not be read" in done.stdout) == (2, True)
 
 
 def test_verify_takes_the_projects_traces_from_any_folder(study, tmp_path, monkeypatch):
@@ -237,9 +237,15 @@ def test_folders_are_made_for_what_is_written_and_not_before(study, tmp_path):
     assert far.read_text() == "a\n1\n"
 
 
+def test_a_scenario_may_begin_with_the_mark_that_editors_of_windows_write(study, tmp_path):
+    text = (DATA / "scenarios" / "nvme-mirror.toml").read_text(encoding="utf-8").replace("\n", "\r\n")
+    (tmp_path / "mine.toml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert study("predict", tmp_path / "mine.toml", "--dry-run").returncode == 0
+
+
 def test_a_scenario_that_is_no_text_is_called_that(study, tmp_path):
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
-    assert "mine.toml is not text" in one_sentence(study("predict", tmp_path / "mine.toml"))
+    assert "mine.toml is no UTF-8 text" in one_sentence(study("predict", tmp_path / "mine.toml"))
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "COPY (SELECT 1) TO 'out.csv'", "DELETE FROM runs", "/* none */", ""])

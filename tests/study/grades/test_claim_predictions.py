@@ -6,7 +6,9 @@ import pytest
 from study.documents import claims, priors
 from study.ensembles import ensembles
 from study.errors import UserError
+from study.experiments.allocator_2010 import exchange, order_entry, slabs
 from study.experiments.postgres_2008 import setups as checkpoints_2008
+from study.experiments.vdev_cache_2007 import filebench_oltp, sequential_reads
 from study.grades import claim_predictions, grading
 from study.runs import record
 from study.runs.catalogue import find
@@ -105,10 +107,22 @@ def test_what_decides_is_said_by_name_and_value():
     changes = [{}, {}, {}, {}, {of_range.name: low}, {of_range.name: high}, {of_switch.name: choice}]
     results = cases(central=[1.2], seed=[1.2], parameter=[1.1, 1.3], structure=[1.25, 2.0, 0.9])
     results = pd.concat([results, pd.DataFrame([known.central() | case for case in changes])], axis=1)
-    table = claim_predictions.what_decides(results, known, OLTP_GAIN.notebook).set_index("claim")["decided by"]
-    assert table["oltp-gain"] == f"{of_range.condition} {high:.2g}; {of_switch.name} {choice}"
-    calm = claim_predictions.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, OLTP_GAIN.notebook)
+    of, labels = OLTP_GAIN.notebook, {(of_switch.name, choice): "another choice"}
+    table = claim_predictions.what_decides(results, known, of, labels).set_index("claim")["decided by"]
+    assert table["oltp-gain"] == f"{of_range.condition}: {high:.2g}; another choice"
+    calm = claim_predictions.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, of, labels)
     assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
+
+
+@pytest.mark.parametrize(("experiment", "labels"), [
+    ("oltp", filebench_oltp.EFFECT.labels), ("seqread", sequential_reads.EFFECT.labels),
+    ("aggregation", slabs.CONDITIONS), ("order_entry", order_entry.EFFECT.labels), ("exchange", exchange.EFFECT.labels),
+    ("checkpoints", checkpoints_2008.CONDITIONS)])
+def test_every_choice_of_every_condition_has_words(experiment, labels):
+    switches = [condition for condition in priors.read(experiment).conditions if isinstance(condition, priors.Switch)]
+    choices = {(switch.name, choice) for switch in switches for choice in ensembles.others(switch)}
+    assert choices
+    assert choices <= labels.keys()
 
 
 @pytest.mark.slow

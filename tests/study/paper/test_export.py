@@ -2,11 +2,14 @@
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
+import nbformat
 import pytest
 from conftest import one_sentence
 from hypothesis import given
 from hypothesis import strategies as st
+from nbformat.v4 import new_notebook
 
 from study.documents import claims
 from study.paper import export, latex, pages, rounding
@@ -199,15 +202,29 @@ def test_a_page_has_its_pictures_and_fetches_nothing(exported):
 
 
 def test_links_of_a_notebook_lead_to_pages_and_to_files_of_the_project(tmp_path):
-    text = ('<a href="01_x.ipynb">01</a> <a href="index.ipynb">all</a> <a href="../docs/order-entry.md#where">notes</a> '
-            '<a href="https://a.org/x.ipynb">a</a> <a href="#here">b</a>')
+    text = ('<a href="01_x.ipynb">01</a> <a href="index.ipynb">all</a> <a href="02_y.ipynb">02</a> '
+            '<a href="../docs/order-entry.md#where">notes</a> <a href="https://a.org/x.ipynb">a</a> <a href="#here">b</a>')
     page = Loaded()
-    page.feed(pages.with_links(text, tmp_path))
-    first, everything, notes, *others = page.links
+    page.feed(pages.with_links(text, tmp_path, ["01_x"]))
+    first, everything, without_page, notes, *others = page.links
     assert (first, everything) == ("01_x.html", "index.html")
+    assert (tmp_path / without_page).resolve() == ROOT / "notebooks" / "02_y.ipynb"
     assert (tmp_path / notes.partition("#")[0]).resolve() == ROOT / "docs" / "order-entry.md"
     assert notes.endswith("#where")
     assert others == ["https://a.org/x.ipynb", "#here"]
+
+
+def test_a_link_within_a_page_leads_to_a_heading_of_it(tmp_path):
+    """Of the study's own notebooks."""
+    linking = [path for path in books() if "](#" in path.read_text(encoding="utf-8")]
+    assert linking
+    for path in linking:
+        markdown = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"]
+        nbformat.write(new_notebook(cells=markdown), tmp_path / path.name)
+        text = pages.of_runs([SimpleNamespace(name=path.stem, folder=tmp_path)], tmp_path)[f"{path.stem}.html"]
+        places = set(re.findall(r'href="#([^"]+)"', text))
+        assert places
+        assert places <= set(re.findall(r'\bid="([^"]+)"', text)), path.name
 
 
 def test_no_notebook_has_a_formula_which_pages_would_not_set():

@@ -53,7 +53,17 @@ def test_pools_in_which_a_record_takes_several_units_are_counted_apart():
 
 def test_where_nothing_was_placed_numbers_are_finite():
     assert np.isfinite(numbers()).all()
-    assert engine_share.sentence().endswith("could decide")
+    assert engine_share.sentence() == "The fast engine placed nothing"
+
+
+def test_a_sentence_tells_of_no_share_that_is_zero():
+    engine_share.note(("one",), 1, fast(0), UNIT)
+    assert engine_share.sentence() == "The fast engine served 100.000000 % of 1 block in 1 pool"
+    engine_share.note(("raidz",), 300, fast(6), 3 * UNIT)
+    told = engine_share.sentence()
+    assert "in 2 pools. The others are 6 choices that" in told
+    assert "it served all records. Where a record takes several units" in told
+    assert " 0 " not in told
 
 
 def counts_every_time(of, n_placed, pool, n_bytes, real=engine_share.note):

@@ -106,3 +106,16 @@ def test_advice_that_cannot_be_is_one_sentence(written, message, tmp_path, monke
     monkeypatch.setattr(recipes, "data_file", lambda name: file)
     with pytest.raises(UserError, match=message):
         recipes.read()
+
+
+@pytest.mark.parametrize(("version", "is_there"), [(8.3, False), (9.5, True), (16, True), (17, True), (18, True)])
+def test_the_size_of_the_log_is_set_in_bytes_since_9_5(version, is_there):
+    settings = {"database.conf.max_wal_size": "8GB"}
+    base = scenario.of(MACHINES["postgres"] | {"database": {"kind": "postgres", "version": version}})
+    (recipe,) = (recipe for recipe in ALL if recipe.id == "max-wal-size")
+    assert (recipes.misses(recipe, base) == "") is is_there
+    if is_there:
+        assert scenario.changed(base, settings).database.conf["max_wal_size"] == "8GB"
+    else:
+        with pytest.raises(UserError, match="has no such setting"):
+            scenario.changed(base, settings)

@@ -237,7 +237,7 @@ def test_verify_takes_traces_of_the_allocator_with_their_offsets(study, tmp_path
     pq.write_table(pa.table({"off512": offsets}), off)
     pq.write_table(pa.table({"off512": offsets[1:]}), tmp_path / "edge__117_df__off.parquet")
     done = study("verify", tmp_path)
-    assert (done.returncode, "1 differences in" in done.stdout, "1 traces could not" in done.stdout) == (1, True, True)
+    assert (done.returncode, "1 difference in" in done.stdout, "1 trace could not" in done.stdout) == (1, True, True)
 
 
 @pytest.mark.parametrize("over", ["trace", "offsets", "link"])

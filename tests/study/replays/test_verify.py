@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from study.errors import UserError
 from study.project import DATA
 from study.replays.alloc_trace import AllocReplay, read_places
 from study.replays.pool import replay_pool
@@ -196,7 +197,7 @@ def test_what_is_plainly_no_recording_is_named_and_not_counted(study, tmp_path):
     shutil.copy(TRACES / "alloc" / "contiguity.csv", tmp_path)
     (tmp_path / "stats.jsonl").write_text("")
     done = study("verify", tmp_path)
-    assert (done.returncode, "of 1 traces; 0 traces could not be read" in done.stdout) == (0, True)
+    assert (done.returncode, "of 1 trace; 0 traces could not be read" in done.stdout) == (0, True)
     assert "README.md: neither a Parquet file nor a CSV, so no recording" in done.stdout
     assert "contiguity.csv: a table of scenario, variant, " in done.stdout
     assert "stats.jsonl: says under which parameters" in done.stdout
@@ -251,3 +252,13 @@ def test_nulls_are_named(tmp_path):
     pq.write_table(table.set_column(at, "off512", pa.array(column)), tmp_path / "meta.parquet")
     result, = verify(tmp_path)
     assert "row 3 has no value in column off512" in sentence(result)
+
+
+def test_links_that_lead_back_up_are_no_end_of_folders(tmp_path):
+    """Two such links in a folder would be walked along every path of 40 of them."""
+    (tmp_path / "below").mkdir()
+    for name in ("a", "b", "below/c"):
+        (tmp_path / name).symlink_to(tmp_path)
+    (tmp_path / "below" / "file").touch()
+    with pytest.raises(UserError, match="holds no recorded trace"):
+        list(verify(tmp_path))
