@@ -130,8 +130,8 @@ def each_as_truth(matched: Match, effect: pd.Series) -> pd.DataFrame:
     """Each draw in turn is taken for the machine that was measured, and its own numbers for those that were printed, with
     the same rounding. Its numbers before the change are held against all other draws, at the tightest tolerance.
 
-    A row for each: effect, lowest and highest of those left, is_inside, by_chance (the width that as many draws taken at
-    random have, in the mean), and nearest (by which factor the other draw that is nearest to *all* its numbers is off)."""
+    A row for each: effect, lowest and highest of those left, is_inside. `by_chance` is the mean width of as many draws
+    taken at random. `nearest` is the factor by which the nearest other draw is off *all* its numbers."""
     rows, rng = [], np.random.default_rng(1)
     for truth, machine in matched.draws.iterrows():
         others = matched.draws.drop(truth)
