@@ -170,7 +170,9 @@ def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[int, float, floa
 
 
 def metrics_of_trust(truths: pd.DataFrame, matched: Match) -> pd.DataFrame:
-    """For the run store, of `each_as_truth`: name, value, unit."""
+    """For the run store, of `each_as_truth`: name, value, unit. Nothing of ENOUGH draws or fewer."""
+    if len(truths) <= ENOUGH:
+        return pd.DataFrame(columns=["name", "value", "unit"])
     return pd.DataFrame([("matched.truths-inside", 100 * truths.is_inside.mean(), "%"),
                          ("matched.truths-width", 100 * _width(truths), "%"),
                          ("matched.truths-nearest", truths.nearest.median(), "1"),
@@ -181,6 +183,8 @@ def metrics_of_trust(truths: pd.DataFrame, matched: Match) -> pd.DataFrame:
 
 def trust(truths: pd.DataFrame, matched: Match) -> str:
     """What `each_as_truth` says, of the question and of the machine that was measured."""
+    if len(truths) <= ENOUGH:
+        return f"{len(truths)} draws are too few to try the question on machines of the model."
     as_far = (truths.nearest >= matched.of_all.min()).sum()
     return (f"Of {len(truths)} machines of the model {truths.is_inside.sum()} have their effect in the range that their own "
             f"numbers leave. That range is {_width(truths):.2f} times as wide as that of as many draws taken at random. To "
