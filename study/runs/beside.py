@@ -5,6 +5,7 @@ seen while the notebook runs (`study.runs.inputs`).
 """
 import ast
 from collections.abc import Iterable, Iterator
+from importlib.util import resolve_name
 from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -35,9 +36,17 @@ def _files(folder: Path, text: str, package: str) -> Iterator[Path]:
         yield from folder.glob("*.py")
         return
     for name in names:
-        parts = sources.absolute(name, package).split(".")
+        parts = _absolute(name, package).split(".")
         for base in (folder.joinpath(*parts[:n]) for n in range(1, len(parts) + 1)):
             yield from (path for path in (base.with_name(f"{base.name}.py"), base / "__init__.py") if path.is_file())
+
+
+def _absolute(name: str, package: str) -> str:
+    """What a relative name means in a package; as it is where there is no such package."""
+    try:
+        return resolve_name(name, package)
+    except ImportError:
+        return name.lstrip(".")
 
 
 def _imported(text: str) -> set[str] | None:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from study.documents import claims, priors, published
-from study.drawing import render
+from study.drawing import on_screen
 from study.ensembles import ensembles
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp_2007
 from study.figures import filebench_oltp as pictures
@@ -120,7 +120,7 @@ def test_a_slider_calls_what_the_run_calls():
     box = sliders.explore(NOTEBOOK, simulate, draw, max_pending=35, window=4)
     runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
     assert "of these values" in box.status.value
-    assert box.picture.value == render(draw, runs, formats=("png",))["png"]
+    assert box.picture.value == on_screen(draw, runs)
     pd.testing.assert_frame_equal(oltp_2007.metrics(simulate()), oltp_2007.metrics(runs))
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from study.documents import claims, priors, published
-from study.drawing import render
+from study.drawing import on_screen
 from study.ensembles import effects, ensembles
 from study.experiments.vdev_cache_2007 import sequential_reads as seqread_2007
 from study.figures import sequential_reads as pictures
@@ -93,7 +93,7 @@ def test_a_slider_calls_what_the_run_calls(runs):
         NAME, lambda **changed: seqread_2007.throughput(seqread_2007.compare(seqread_2007.setup(**(SMALL | changed)), 1)),
         pictures.throughput, max_pending=35, sorts=True)
     assert "of these values" in box.status.value
-    assert box.picture.value == render(pictures.throughput, seqread_2007.throughput(runs), formats=("png",))["png"]
+    assert box.picture.value == on_screen(pictures.throughput, seqread_2007.throughput(runs))
     again = seqread_2007.metrics(seqread_2007.compare(seqread_2007.setup(**SMALL), 1))
     pd.testing.assert_frame_equal(again, seqread_2007.metrics(runs))
     assert set(DEFAULTS) < set(known)
