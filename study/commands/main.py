@@ -12,6 +12,7 @@ import typer
 
 from study import errors
 from study.commands import advise, age, complete, pool, predict
+from study.commands import sweep as sweep_verb
 from study.commands.replay import replay
 from study.commands.result import Json, give
 from study.commands.scenario import machines
@@ -138,6 +139,9 @@ def run(
     scoreboard.give_outcomes(outcomes, as_json, out)
     codes = {outcome.exit_code for outcome in outcomes} - {0}
     raise typer.Exit(min(codes, default=0))
+
+
+app.command(rich_help_panel=NOTEBOOKS)(sweep_verb.sweep)
 
 
 @app.command(rich_help_panel=NOTEBOOKS)

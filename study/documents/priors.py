@@ -129,10 +129,19 @@ def read(experiment: str) -> Known:
 
 def draws(known: Known, n: int, seed: int) -> pd.DataFrame:
     """`n` draws, a column for each prior and switch: a Latin hypercube, so that every n-th of every range is drawn once."""
+    return at(known, shares(known, n, seed))
+
+
+def shares(known: Known, n: int, seed: int) -> np.ndarray:
+    """Of each draw (row) and each prior and switch (column) the share of its distribution that lies below, 0 to 1."""
+    return qmc.LatinHypercube(len(known.priors) + len(known.switches), rng=stream(seed, "priors")).random(n)
+
+
+def at(known: Known, shares_of: np.ndarray) -> pd.DataFrame:
+    """Values at `shares`: a column for each prior and switch."""
     unknowns: tuple[Prior | Switch, ...] = (*known.priors, *known.switches)
-    shares = qmc.LatinHypercube(len(unknowns), rng=stream(seed, "priors")).random(n)
-    drawn = {prior.name: prior.at(share) for prior, share in zip(unknowns, shares.T, strict=True)}
-    return pd.DataFrame(_differences(known, drawn))
+    values = {prior.name: prior.at(share) for prior, share in zip(unknowns, shares_of.T, strict=True)}
+    return pd.DataFrame(_differences(known, values))
 
 
 def _differences(known: Known, values: dict) -> dict:

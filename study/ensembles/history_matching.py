@@ -105,7 +105,7 @@ def moved(known: Known, matched: Match, tolerance: float) -> pd.DataFrame:
                   100 * (left[switch.name] == choice).mean(), True) for choice in switch.choices]
     for prior in known.priors:
         places = 100 * (draws[prior.name].rank() - 0.5) / len(draws)
-        rows.append((prior.name, _readable(prior, left[prior.name].median()), 50.0, places.loc[left.index].mean(), False))
+        rows.append((prior.name, readable(prior, left[prior.name].median()), 50.0, places.loc[left.index].mean(), False))
     return pd.DataFrame(rows, columns=["what", "value", "before", "left", "is_choice"])
 
 
@@ -121,7 +121,7 @@ def nearest(known: Known, draws: pd.DataFrame, off: pd.Series) -> pd.DataFrame:
     draws below it; of a choice nan). `off`: a factor for each draw, such as `Match.of_all`."""
     best = off.idxmin()
     rows = [(switch.name, str(draws[switch.name][best]), np.nan) for switch in known.switches]
-    rows += [(prior.name, _readable(prior, draws[prior.name][best]),
+    rows += [(prior.name, readable(prior, draws[prior.name][best]),
               100 * float((draws[prior.name] < draws[prior.name][best]).mean())) for prior in known.priors]
     return pd.DataFrame(rows, columns=["what", "value", "place"])
 
@@ -198,7 +198,7 @@ def _width(truths: pd.DataFrame) -> float:
     return float(((truths.highest - truths.lowest) / truths.by_chance).median())
 
 
-def _readable(prior: Prior, value: float) -> str:
+def readable(prior: Prior, value: float) -> str:
     """In the largest unit in which it is 0.1 or more."""
     units = (*LARGER.get(prior.unit, ()), (prior.unit, 1.0))
     unit, size = next((unit, size) for unit, size in units if abs(value) >= 0.1 * size or size == 1)

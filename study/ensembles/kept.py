@@ -155,10 +155,10 @@ def _same(old: Any, new: Any) -> bool:
 
 def _made_from(ensemble: Ensemble, calls: Any) -> dict[str, str]:
     return {"maker": ensemble.maker, "reads": json.dumps(ensemble.reads),
-            "calls": digest([as_text((ensemble.of, calls)).encode()]), **_today(ensemble.maker, ensemble.reads)}
+            "calls": digest([as_text((ensemble.of, calls)).encode()]), **today(ensemble.maker, ensemble.reads)}
 
 
-def _today(maker: str, reads: Iterable[str]) -> dict[str, str]:
+def today(maker: str, reads: Iterable[str]) -> dict[str, str]:
     """Digests of the code in reach of `maker`, of the data, and of what they run with."""
     return {"code": sources.digest_once(maker, but=SHOWS), "lock": digest_of_files([LOCK]),
             "python": "{}.{}".format(*sys.version_info[:2]),
@@ -178,10 +178,10 @@ def _counts(ensemble: Ensemble, made_from: dict[str, str]) -> bool:
 def is_current(of_file: Mapping[str, str]) -> bool:
     """Whether code and data of a kept file, whose `facts` these are, are those of today."""
     try:
-        today = _today(of_file["maker"], json.loads(of_file["reads"]))
+        now = today(of_file["maker"], json.loads(of_file["reads"]))
     except (UserError, ValueError):     # its module or its data are no more
         return False
-    return all(of_file.get(name) == value for name, value in today.items())
+    return all(of_file.get(name) == value for name, value in now.items())
 
 
 def as_text(value: Any) -> str:

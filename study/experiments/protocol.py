@@ -13,6 +13,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
+from study.documents.priors import Known
+from study.ensembles import kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, Simulate
 
@@ -29,6 +31,17 @@ class Comparison(NamedTuple, Generic[Machine, Run]):
     def items(self) -> tuple[tuple[str, Run], tuple[str, Run]]:
         """By the name of the variant, in the order of `study.ensembles.ensembles.VARIANTS`."""
         return (BEFORE, self.before), (AFTER, self.after)
+
+
+class Drawn(NamedTuple):
+    """What a draw of an experiment is made of: what is not known, and what simulates each variant with values of it.
+    `ensemble` says what else than the values makes it what it is. `printed_runs`: the published run of each variant; nothing
+    is simulated from it."""
+    known: Known
+    variants: tuple[str, ...]
+    simulate: Simulate
+    ensemble: kept.Ensemble
+    printed_runs: dict[str, str]
 
 
 def table_of(runs: Comparison[Machine, Run], quantities: Callable[[Run, Machine], dict[str, float]],
@@ -94,3 +107,10 @@ class Checked(Protocol):
 
     def check(self, draws: int, seeds: int, seed: int, **parameters: Any) -> None:
         """From a notebook's parameters nothing; ValueError, one sentence, for a machine that cannot be."""
+
+
+class Swept(Protocol):
+    """An experiment that `study.runs.catalogue` names as the `experiment` of a notebook: `study sweep --draws` draws it."""
+
+    def drawn(self, **parameters: Any) -> Drawn:
+        """From a notebook's parameters, without those of its ensemble, what a draw is made of."""

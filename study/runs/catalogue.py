@@ -17,6 +17,7 @@ class Notebook(BaseModel):
     reads: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()     # ensembles in data/ensembles, by name; they are read where they are there
     needs: tuple[str, ...] = ()     # notebooks whose records (runs of their defaults) it reads: they run before it
+    experiment: str = ""            # module whose `drawn(**parameters)` says what its draws are made of: see study/sweeps
     machine: str = ""               # module whose `check(**parameters)` refuses machines that cannot be
     minutes: float = 0.5            # about how much processor time a run takes, compilation included: see batch.py
 
@@ -46,6 +47,7 @@ STUDY: dict[str, Notebook] = {
         keeps=("vdev-cache-oltp",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
+        experiment="study.experiments.vdev_cache_2007.filebench_oltp",
         parameters={
             "record_kib": Parameter(kind="int", unit="KiB", choices=(8, 16, 32, 64), help="record, and what is read of it"),
             "file_gib": Parameter(kind="float", unit="GiB", low=0.01, high=20, help="each of ten files"),
@@ -67,6 +69,7 @@ STUDY: dict[str, Notebook] = {
         keeps=("vdev-cache-seqread",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*"), minutes=1.0,
         machine="study.experiments.vdev_cache_2007.sequential_reads",
+        experiment="study.experiments.vdev_cache_2007.sequential_reads",
         parameters={
             "n_streams": Parameter(kind="int", low=1, high=16, help="readers, each of a file of its own"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(32, 64, 128), help="recordsize of the files"),

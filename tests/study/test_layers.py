@@ -30,7 +30,7 @@ MODEL = """
 """
 STUDY = """
     study.commands
-    study.figures  study.paper
+    study.figures  study.paper  study.sweeps
     study.experiments  study.predictions
     study.grades
     study.ensembles

@@ -30,13 +30,14 @@ from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.ensembles.processors import on_all_processors
-from study.experiments.protocol import Comparison, case_of, table_of
+from study.experiments.protocol import Comparison, Drawn, case_of, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
 from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
 from study.grades import claim_predictions
 from study.machines import hardware
 
 EXPERIMENT = "oltp"
+PRINTED_RUNS = {BEFORE: "kustarz-2007/oltp-without-fix", AFTER: "kustarz-2007/oltp-with-fix"}
 ERAS = {BEFORE: "onnv_69", AFTER: "onnv_70"}
 FITTED = "overhead_ns"          # of a command of the drive: the one constant
 FIT_RANGE_NS = (1e3, 20e6)
@@ -257,11 +258,21 @@ def baseline() -> ensembles.Fit:
 def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None = None) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
+    of_draws = _drawn(machine, seed, runs)
+    cases = ensembles.cases(of_draws.known, draws, seeds, seed, ensembles.NUMBERS)
+    return ensembles.run(cases, of_draws.simulate, baseline(), ensemble=of_draws.ensemble)
+
+
+def drawn(**parameters: Any) -> Drawn:
+    """What a draw is made of: see `study.experiments.protocol`. Parameters are those of `setup`."""
+    return _drawn(setup(**parameters))
+
+
+def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
     machine = machine._replace(disk=SheetParams())
     known = priors.read(EXPERIMENT)
-    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS)
-    ensemble = kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known)))
-    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
+    return Drawn(known, VARIANTS, case_of(machine, seed, runs, with_values, run, quantities),
+                 kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known))), PRINTED_RUNS)
 
 
 EFFECT = Effect("summary.rate", "gain", {
@@ -287,9 +298,8 @@ def metrics_of_what_if(table: pd.DataFrame) -> pd.DataFrame:
 def published_response_ms() -> dict[str, float]:
     """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""
     runs = {run.run_id: run.metrics for run in published.runs()}
-    published_as = {BEFORE: runs["kustarz-2007/oltp-without-fix"], AFTER: runs["kustarz-2007/oltp-with-fix"]}
-    return {variant: float(numbers.loc[numbers["name"] == "shadowread.response", "value"].iloc[0])
-            for variant, numbers in published_as.items()}
+    return {variant: float(runs[run].set_index("name").loc["shadowread.response", "value"])
+            for variant, run in PRINTED_RUNS.items()}
 
 
 NO_PROCESSORS = "the model has no processors that threads could wait for or use up"

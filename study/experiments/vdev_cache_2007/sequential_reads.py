@@ -40,7 +40,7 @@ from study.documents import claims, priors
 from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.experiments.protocol import Comparison, case_of, table_of
+from study.experiments.protocol import Comparison, Drawn, case_of, table_of
 from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
 from study.experiments.vdev_cache_2007.timeline import Timeline
 from study.grades import claim_predictions
@@ -48,6 +48,7 @@ from study.machines import hardware
 
 EXPERIMENT = "seqread"
 BUILD = "onnv_70"
+PRINTED_RUNS = {BEFORE: "kustarz-2007/seqread-cache-on", AFTER: "kustarz-2007/seqread-cache-off"}
 CACHE_OFF_BYTES = 1             # zfs_vdev_cache_max: larger reads bypass the cache
 FITTED = "copy_ns"              # CPU time to copy a MiB to the reader: the one constant
 FIT_RANGE_NS = (50e3, 20e6)
@@ -287,11 +288,21 @@ def baseline() -> ensembles.Fit:
 def predict(machine: Setup, draws: int, seeds: int, seed: int, runs: Runs | None = None) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. No figure to be predicted is read.
     `runs` were made under `seed` and are not repeated. The disk is the one of the priors."""
+    of_draws = _drawn(machine, seed, runs)
+    cases = ensembles.cases(of_draws.known, draws, seeds, seed, ensembles.NUMBERS)
+    return ensembles.run(cases, of_draws.simulate, baseline(), ensemble=of_draws.ensemble)
+
+
+def drawn(**parameters: Any) -> Drawn:
+    """What a draw is made of: see `study.experiments.protocol`. Parameters are those of `setup`."""
+    return _drawn(setup(**parameters))
+
+
+def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
     machine = machine._replace(disk=SheetParams(depth=1, window=1, reads_ahead=machine.disk.reads_ahead))
     known = priors.read(EXPERIMENT)
-    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS)
-    ensemble = kept.Ensemble("vdev-cache-seqread", __name__, (machine, ensembles.parts_of(known)))
-    return ensembles.run(cases, case_of(machine, seed, runs, with_values, run, quantities), baseline(), ensemble=ensemble)
+    return Drawn(known, VARIANTS, case_of(machine, seed, runs, with_values, run, quantities),
+                 kept.Ensemble("vdev-cache-seqread", __name__, (machine, ensembles.parts_of(known))), PRINTED_RUNS)
 
 
 EFFECT = Effect("summary.rate", "loss", {

@@ -1,0 +1,136 @@
+"""The machine within the priors that comes nearest to all that a document prints: `data/nearest/<notebook>.toml`.
+
+    machine = read("02_vdev_cache_seqread")             as `study sweep --waves … --keep` has found it
+    around(drawn, machine)                              its runs, and those with one condition changed
+    beside(results, facts)                              each printed number beside those of its runs
+
+Numbers printed after a change took part in the search. So it explains, and predicts nothing; no grade is made of it.
+"""
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from study.documents import published
+from study.documents.priors import Known
+from study.ensembles import ensembles, kept
+from study.ensembles.history_matching import factors, readable
+from study.errors import UserError
+from study.project import DATA, data_file, digest, write_atomically
+
+FOLDER = "nearest"
+OTHER = " It was looked for with the notebook's own parameters, and these are others."
+HEAD = "# The machine nearest to all printed numbers, as `study sweep --waves --keep` found it: docs/sweeps.md."
+
+
+class Machine(BaseModel):
+    """`of`: digest of what its notebook's parameters were. `values`: of each prior and switch. `factor`: by which its
+    farthest number was off when it was found, the means over `seeds`. `n_draws`: of how many; `after_waves`: the least
+    factor of a draw, after the first of them and each wave."""
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    of: str
+    values: dict[str, float | int | bool | str]
+    seeds: tuple[int, ...]
+    factor: float
+    n_draws: int
+    after_waves: tuple[float, ...]
+
+
+def read(notebook: str) -> Machine:
+    """The machine that was found for a notebook. Raises UserError for a file that is no such machine."""
+    name = f"{FOLDER}/{notebook}.toml"
+    try:
+        return Machine.model_validate(published.parse(data_file(name).read_text()))
+    except published.tomllib.TOMLDecodeError as error:
+        raise UserError(f"{name} is not TOML: {error}; restore it with git checkout -- data") from None
+    except ValidationError as error:
+        raise UserError(published.explain(name, error)) from None
+
+
+def write(notebook: str, machine: Machine) -> None:
+    """As `read` reads it."""
+    content = machine.model_dump()
+    lines = [f"{name} = {json.dumps(value)}" for name, value in content.items() if name != "values"]
+    lines += ["", "[values]", *(f"{name} = {json.dumps(value)}" for name, value in machine.values.items())]
+    write_atomically(DATA / FOLDER / f"{notebook}.toml", "\n".join([HEAD, *lines, ""]))
+
+
+def digest_of(drawn: Any) -> str:
+    """Of what else than the values makes a draw what it is."""
+    return digest([kept.as_text(drawn.ensemble.of).encode()])[:16]
+
+
+def around(drawn: Any, machine: Machine) -> pd.DataFrame:
+    """Runs of `drawn` (`study.experiments.protocol.Drawn`): the machine with each of its seeds (part `seed`), and with each
+    of its conditions changed (`structure`): see `study.ensembles.ensembles.run`."""
+    values, known = machine.values, drawn.known
+    rows = [{"part": "seed", "seed": seed, **values} for seed in machine.seeds]
+    rows += [{"part": "structure", "seed": machine.seeds[0], **values, switch.name: choice}
+             for switch in known.switches for choice in switch.choices if choice != values[switch.name]]
+    ensemble = drawn.ensemble._replace(name=f"{drawn.ensemble.name}-nearest")
+    return ensembles.run(pd.DataFrame(rows), drawn.simulate, None, drawn.variants, ensemble)
+
+
+def beside(results: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """Each printed number beside the machine's: number, printed, least, mean and most of its seeds, and the factor by which
+    the mean is off; the farthest first. `facts` of `study.ensembles.history_matching.printed`."""
+    own = results[results.part == "seed"][facts.column.tolist()]
+    means = _mean(own)
+    table = pd.DataFrame({
+        "number": facts.column.to_numpy(), "printed": facts.printed.to_numpy(), "least": own.min().to_numpy(),
+        "mean": means.iloc[0].to_numpy(), "most": own.max().to_numpy(), "off by": factors(means, facts).iloc[0].to_numpy()})
+    return table.sort_values("off by", ascending=False, kind="stable", ignore_index=True)
+
+
+def changed(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, known: Known) -> pd.DataFrame:
+    """What one condition does: condition, was, is, effect, and the factor of the farthest number. The first row is the
+    machine as it is, with its first seed."""
+    own = results[results.part == "seed"].iloc[0]
+    off = factors(results, facts).max(axis=1)
+    rows = [("as it is", "", "", effect[own.name], off[own.name])]
+    for row in results[results.part == "structure"].index:
+        name = next(switch.name for switch in known.switches if results[switch.name][row] != own[switch.name])
+        rows.append((name, str(own[name]), str(results[name][row]), effect[row], off[row]))
+    return pd.DataFrame(rows, columns=["condition", "was", "is", "effect", "off by"])
+
+
+def described(machine: Machine, known: Known) -> pd.DataFrame:
+    """Condition by condition and number by number: what, value, and where in its range (% below it; of a choice nan)."""
+    rows: list[tuple] = [(switch.name, str(machine.values[switch.name]), np.nan) for switch in known.switches]
+    for prior in known.priors:
+        value = float(machine.values[prior.name])
+        rows.append((prior.name, readable(prior, value), 100 * _place(known, machine, prior.name)))
+    return pd.DataFrame(rows, columns=["what", "value", "place"])
+
+
+def metrics(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, machine: Machine, unit: str) -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    of_seeds = effect[results.part == "seed"]
+    rows = [("factor", beside(results, facts)["off by"].max(), "1"), ("draws", machine.n_draws, "draws"),
+            *((f"effect-{end}", value, unit) for end, value in (
+                ("least", of_seeds.min()), ("mean", of_seeds.mean()), ("most", of_seeds.max())))]
+    return pd.DataFrame([(f"nearest.{name}", value, unit) for name, value, unit in rows], columns=["name", "value", "unit"])
+
+
+def sentence(drawn: Any, machine: Machine) -> str:
+    """What was looked for, and found."""
+    course = ", ".join(f"{factor:.2f}" for factor in machine.after_waves)
+    return (f"Of {machine.n_draws} draws the nearest machine shows all printed numbers within a factor of "
+            f"{machine.factor:.2f}, means over {len(machine.seeds)} seeds. The nearest single draw after the first draws "
+            f"and after each wave: {course}." + OTHER * (digest_of(drawn) != machine.of))
+
+
+def _mean(own: pd.DataFrame) -> pd.DataFrame:
+    """Over seeds, of logarithms, as the search has it."""
+    return np.exp(np.log(own.clip(lower=1e-12)).mean()).to_frame().T
+
+
+def _place(known: Known, machine: Machine, name: str) -> float:
+    """The share of the prior's distribution below the machine's value."""
+    prior = next(prior for prior in known.priors if prior.name == name)
+    value = float(machine.values[name]) + (float(machine.values[prior.less]) if prior.less else 0.0)
+    if prior.shape == "uniform":
+        return (value - prior.low) / (prior.high - prior.low)
+    return float(np.log(value / prior.low) / np.log(prior.high / prior.low))
