@@ -146,7 +146,7 @@ def unfelt(database: str, name: str) -> str:
 def _and_nearest(name: str, known: dict) -> str:
     """A name that is not simulated, and what to do."""
     return f"'{name}' that is simulated; " + (NEAREST.get(name) or errors.meant(
-        name, sorted(known), f"leave it out or use one of {', '.join(sorted(known))}"))
+        name, sorted(known), "leave it out, or look in docs/scenarios.md for those that are"))
 
 
 def _value(name: str, setting: Setting, value: object) -> float | bool | str:

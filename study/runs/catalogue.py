@@ -44,8 +44,9 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
-        keeps=("vdev-cache-oltp",),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*"), minutes=2.5,
+        keeps=("vdev-cache-oltp", "vdev-cache-oltp-nearest"),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+               "nearest/01_vdev_cache_oltp.toml"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
         experiment="study.experiments.vdev_cache_2007.filebench_oltp",
         parameters={
@@ -66,8 +67,9 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "02_vdev_cache_seqread": Notebook(
-        keeps=("vdev-cache-seqread",),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*"), minutes=1.0,
+        keeps=("vdev-cache-seqread", "vdev-cache-seqread-nearest"),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+               "nearest/02_vdev_cache_seqread.toml"), minutes=1.0,
         machine="study.experiments.vdev_cache_2007.sequential_reads",
         experiment="study.experiments.vdev_cache_2007.sequential_reads",
         parameters={

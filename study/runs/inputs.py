@@ -66,10 +66,11 @@ def _lies_in(path: str, folder: str | Path) -> bool:
 
 def named(folder: Path, code: Iterable[str], values: Any) -> dict[str, str]:
     """Digests of the files that text in quotes or a parameter names, also by a pattern (`*.csv`) or by their folder. A run
-    that names a folder of more than `MAX_IN_A_FOLDER` files is never taken for done."""
+    that so names more than `MAX_IN_A_FOLDER` files is never taken for done."""
     texts = {text for cell in code for text in QUOTED.findall(cell)} | set(_texts(values))
     paths = {os.path.abspath(path) for text in texts for path in _files(folder, text)}
-    names = sorted(os.path.relpath(path, folder) for path in paths if counts(path, folder))
+    names = sorted(os.path.relpath(path, folder) for path in paths
+                   if path == os.path.abspath(folder) or counts(path, folder))
     return today(folder, names) | {name: TOO_MANY for name in names if (folder / name).is_dir()}
 
 
@@ -87,13 +88,19 @@ def _files(folder: Path, text: str) -> list[Path]:
         if place.is_file():
             return [place]
         if place.is_dir() and _lies_in(os.path.abspath(place), folder):
-            below = list(itertools.islice(_below(place), MAX_IN_A_FOLDER + 1))
-            return below if len(below) <= MAX_IN_A_FOLDER else [place]
+            return _or_too_many(_below(place), place)
         if re.search(r"\w.*[*?[]|[*?[].*\w", text) and not os.path.isabs(text):
-            return [path for path in folder.glob(text) if path.is_file()]
+            fixed = itertools.takewhile(lambda part: not re.search(r"[*?[]", part), Path(text).parts)
+            return _or_too_many((path for path in folder.glob(text) if path.is_file()), folder.joinpath(*fixed))
     except (OSError, ValueError, NotImplementedError):      # of text that is no path
         pass
     return []
+
+
+def _or_too_many(files: Iterator[Path], place: Path) -> list[Path]:
+    """The files, or the folder that they are in if they are more than `MAX_IN_A_FOLDER`."""
+    some = list(itertools.islice(files, MAX_IN_A_FOLDER + 1))
+    return some if len(some) <= MAX_IN_A_FOLDER else [place]
 
 
 def _below(place: Path) -> Iterator[Path]:

@@ -22,6 +22,8 @@ from study.errors import UserError
 from study.runs import scalars
 from study.runs.scalars import Plain
 
+MAX_SHOWN = 77          # letters of a value that a message shows
+MAX_BITS = 200          # of a whole number that it shows
 KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list",
          "dict": "a table of names and values", "any": "a plain value"}
 Value = bool | int | float | str
@@ -229,9 +231,14 @@ def checked(name: str, value: Any, parameter: Parameter) -> Kept:
 
 
 def _shown(value: Any) -> str:
-    shown = repr(str(value)) if isinstance(value, str) else "true" if value is True else "false" if value is False else \
-        f"a number of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 200 else repr(value)
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+    if isinstance(value, str):
+        return repr(str(value) if len(value) <= MAX_SHOWN else f"{value[:MAX_SHOWN]}…")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return f"a number of {value.bit_length()} bits"
+    shown = repr(value)
+    return shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}…"
 
 
 def _converted(value: Any, kind: str) -> Kept:

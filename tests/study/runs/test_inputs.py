@@ -111,6 +111,15 @@ def test_text_that_names_a_file(tmp_path, text, names):
     assert list(inputs.named(tmp_path, [text], {})) == names
 
 
+@pytest.mark.parametrize(("pattern", "place"), [("*.csv", "."), ("**/*.csv", "."), ("few/*.csv", "few"), ("f*/*.csv", ".")])
+def test_a_pattern_of_too_many_files_stands_for_their_folder(tmp_path, monkeypatch, pattern, place):
+    monkeypatch.setattr(inputs, "MAX_IN_A_FOLDER", 2)
+    (tmp_path / "few").mkdir()
+    for name in ("a.csv", "b.csv", "c.csv", "few/a.csv", "few/b.csv", "few/c.csv"):
+        (tmp_path / name).write_text("x")
+    assert inputs.named(tmp_path, [f"'{pattern}'"], {}) == {place: inputs.TOO_MANY}
+
+
 def test_a_run_that_names_a_folder_of_too_many_files_is_never_taken_for_done(runs, notebook, tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "MAX_IN_A_FOLDER", 2)
     (tmp_path / "few").mkdir()
