@@ -24,7 +24,7 @@ from model.simulations import request_columns as request
 from model.simulations.block_requests import Result
 from model.zfs.dmu import straddling
 from study.documents.priors import Known
-from study.ensembles import effects, ensembles
+from study.ensembles import effects, ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.ensembles.processors import on_all_processors
@@ -36,7 +36,7 @@ from study.machines.scenario import Scenario
 EXPERIMENT, CLAIM, NOTEBOOK = "alignment", "alignment-loss", "14_lun_alignment"
 ERA = "b141"                    # of the appliance's software 2010.Q1: model/zfs/eras.py
 N_DISKS, LUN_GIB = 4, 4
-WARM_S = 5.0                    # what comes before does not count, or a quarter of a run that is shorter
+WARM_S = 10.0                   # what comes before does not count, or a quarter of a run that is shorter
 MAX_REQUESTS = 150_000          # of a run
 LOG_SHEET = "sas-ssd-slc-200"   # no device whose figures come from a document of the study
 KIB, GIB = 2**10, 2**30
@@ -197,8 +197,10 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         return with_values(of.seconds, values)
 
     unknown = known()
-    results = ensembles.run(ensembles.cases(unknown, draws, seeds, seed, ensembles.NUMBERS),
-                            case_of(machine, seed, None, values_of, run, quantities))
+    results = ensembles.run(
+        ensembles.cases(unknown, draws, seeds, seed, ensembles.NUMBERS),
+        case_of(machine, seed, None, values_of, run, quantities), ensemble=kept.Ensemble(
+            "lun-alignment", __name__, (machine.seconds, ensembles.parts_of(unknown)), ("hardware/*.toml",)))
     rate = EFFECT.quantity
     return results.assign(**{f"{AFTER}/{SLOWDOWN}": results[f"{BEFORE}/{rate}"] / results[f"{AFTER}/{rate}"]})
 
