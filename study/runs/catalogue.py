@@ -206,6 +206,24 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS,
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
+    "14_lun_alignment": Notebook(
+        keeps=("lun-alignment",),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
+        parameters={
+            "block_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="blocks of the volume"),
+            "request_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="size of a request"),
+            "start_sectors": Parameter(kind="int", unit="sectors", low=0, high=4096,
+                                       help="of 512 B, in front of the partition that is misaligned"),
+            "load": Parameter(kind="str", choices=("database", "backup"), help="at random, or a stream of writes"),
+            "read_share": Parameter(kind="float", low=0, high=1, help="share of reads among a database's requests"),
+            "cached": Parameter(kind="float", low=0.01, high=1, help="share of the LUN that the ARC has room for"),
+            "in_flight": Parameter(kind="int", low=1, high=64, help="requests under way for each disk"),
+            "synchronous": Parameter(kind="bool", help="each write is stable when it returns"),
+            "log_device": Parameter(kind="bool", help="an SSD as separate intent log"),
+            "layout": Parameter(kind="str", choices=("stripe", "mirror", "raidz1", "raidz2"), help="of the four disks"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=600, help="time simulated in each test run"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/*/*", "disk_replays.toml"),
         parameters={

@@ -42,12 +42,12 @@ def all_of(seconds: float) -> list[Case]:
     """Cases 1 to 3, by best guess."""
     database = lun.setup(seconds=seconds, load=DATABASE)
     backup = lun.setup(seconds=seconds, load=BACKUP, request_kib=BACKUP_KIB, synchronous=1, log_device=1)
-    cases = [Case("database", "a database on a LUN", (database, BEFORE), (database, AFTER)),
-             Case("backup", "a stream of synchronous writes to a LUN", (backup, BEFORE), (backup, AFTER))]
+    cases = [Case("database", "database on a LUN", (database, BEFORE), (database, AFTER)),
+             Case("backup", f"{BACKUP_KIB}K stream to a LUN", (backup, BEFORE), (backup, AFTER))]
     for key, kib in (("nfs", 32), ("cifs", 64)):
         fits, does_not = (lun.setup(seconds=seconds, block_kib=record, on_zvol=False, load=BACKUP, request_kib=kib,
                                     synchronous=0) for record in (kib, DEFAULT_RECORD_KIB))
-        cases.append(Case(key, f"a file rewritten by {key.upper()}, {kib}K", (fits, BEFORE), (does_not, BEFORE)))
+        cases.append(Case(key, f"{key.upper()}, {kib}K in 128K", (fits, BEFORE), (does_not, BEFORE)))
     return cases
 
 
@@ -61,7 +61,7 @@ def table(seconds: float, seed: int) -> pd.DataFrame:
         rows.append((case.key, case.label, good["requests.rate"] / bad["requests.rate"], good["requests.rate"],
                      bad["requests.rate"], good["requests.response"], bad["requests.response"],
                      bad["pool.reads_first"]))
-    of_ssds = [(f"ssd-{sheet}", f"an SSD: {hardware.read(sheet).name}", *_ssd_row(sheet, seed)) for sheet in SSDS]
+    of_ssds = [(f"ssd-{sheet}", f"SSD, {sheet}", *_ssd_row(sheet, seed)) for sheet in SSDS]
     return pd.DataFrame([*rows, *of_ssds], columns=["key", "case", "slowdown", "fits_rate", "does_not_rate", "fits_ms",
                                                     "does_not_ms", "read_first"])
 

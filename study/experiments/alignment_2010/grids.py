@@ -47,7 +47,8 @@ def ios(block_kib: int, cached: float, read_share: float, starts: Sequence[int] 
     rows = []
     for size in sizes_kib:
         of_starts = [_mean_ios(start * SECTOR, size * KIB, block_kib * KIB, cached, read_share) for start in starts]
-        rows += [(start * SECTOR / KIB, size, n / of_starts[0]) for start, n in zip(starts, of_starts, strict=True)]
+        rows += [(start * SECTOR / KIB, size, n / of_starts[0] if of_starts[0] else 1.0)    # 0: all is in memory
+                 for start, n in zip(starts, of_starts, strict=True)]
     return pd.DataFrame(rows, columns=["start_kib", "request_kib", "slowdown"])
 
 

@@ -197,10 +197,10 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
         return with_values(of.seconds, values)
 
     unknown = known()
-    results = ensembles.run(
-        ensembles.cases(unknown, draws, seeds, seed, ensembles.NUMBERS),
-        case_of(machine, seed, None, values_of, run, quantities), ensemble=kept.Ensemble(
-            "lun-alignment", __name__, (machine.seconds, ensembles.parts_of(unknown)), ("hardware/*.toml",)))
+    of = machine.seconds, ensembles.parts_of(unknown)
+    results = ensembles.run(ensembles.cases(unknown, draws, seeds, seed, ensembles.NUMBERS),
+                            case_of(machine, seed, None, values_of, run, quantities),
+                            ensemble=kept.Ensemble("lun-alignment", __name__, of, ("hardware/*.toml",)))
     rate = EFFECT.quantity
     return results.assign(**{f"{AFTER}/{SLOWDOWN}": results[f"{BEFORE}/{rate}"] / results[f"{AFTER}/{rate}"]})
 
@@ -212,13 +212,14 @@ def conditions(results: pd.DataFrame) -> pd.DataFrame:
 
 
 EFFECT = Effect("requests.rate", "loss", {
-    ("request_kib", 4): "requests of 4 KiB", ("request_kib", 16): "of 16 KiB", ("request_kib", 64): "of 64 KiB",
-    ("request_kib", 8): "of 8 KiB", ("load", BACKUP): "a stream of writes", ("load", DATABASE): "a database",
+    **{("request_kib", kib): f"requests of {kib} KiB" for kib in (4, 8, 16, 64)},
+    ("load", BACKUP): "a stream of writes", ("load", DATABASE): "a database",
     ("synchronous", 0): "writes do not wait", ("synchronous", 1): "synchronous writes",
     ("log_device", 0): "no log device", ("log_device", 1): "a log device",
     ("disk", "sas-15k-300"): "disks of 15 000 rpm", ("disk", "sata-7k2-1tb"): "disks of 7200 rpm",
     ("layout", "mirror"): "mirrors", ("layout", "stripe"): "a stripe", ("layout", "raidz1"): "RAID-Z1",
-    ("layout", "raidz2"): "RAID-Z2", ("start_sectors", 34): "begins at sector 34", ("start_sectors", 63): "at sector 63"})
+    ("layout", "raidz2"): "RAID-Z2",
+    ("start_sectors", 34): "begins at sector 34", ("start_sectors", 63): "begins at sector 63"})
 
 
 def not_modelled(quantity: str) -> str:
