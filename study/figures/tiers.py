@@ -59,7 +59,7 @@ def frontier(table: pd.DataFrame) -> Figure:
     for row in best.itertuples():
         if row.tps > APART * labelled:
             axes.annotate(f"{row.disks} disks, {row.memory_gib:g} GiB", (row.cost, row.tps), (-4, 4),
-                          textcoords="offset points", fontsize=6.5, ha="right", va="bottom")
+                          textcoords="offset points", fontsize=7, ha="right", va="bottom")
             labelled = row.tps
     axes.set_xscale("log")
     axes.set_yscale("log")

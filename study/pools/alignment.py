@@ -77,9 +77,11 @@ def of_partitions(found: list[partitions.Partition], block_bytes: int, request_b
 
 def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Row:
     start, sector = partition.start_bytes, partition.sector_bytes
-    return Row(partition.name, start // sector, start, start & -start,
-               straddling.straddles(start, request_bytes, block_bytes), *_counts(start, request_bytes, block_bytes),
-               straddling.next_aligned(start, max(block_bytes, sector)) // sector)
+    read, first, written = _counts(start, request_bytes, block_bytes)
+    return Row(partition=partition.name, start_sector=start // sector, start_bytes=start, aligned_for_bytes=start & -start,
+               straddles=straddling.straddles(start, request_bytes, block_bytes), blocks_read=read,
+               blocks_read_first=first, blocks_written=written,
+               move_to_sector=straddling.next_aligned(start, max(block_bytes, sector)) // sector)
 
 
 def _counts(start: int, request_bytes: int, block_bytes: int) -> tuple[float, float, float]:

@@ -1,7 +1,7 @@
 """Pools of disks, a log SSD, a cache SSD and memory: what they do for a database, and what that costs.
 
-    runs = hybrids.run(["2009", "2026"], load, seed)    rates and response times of every pool of the grid
-    table = hybrids.priced(of_one, prices.read("2009")) with prices and costs, and which pools are on the frontier
+    hybrids.run(["2009", "2026"], load, seed)       what every pool of the grid does
+    hybrids.priced(runs, prices.read("2009"))       what it costs, and whether another beats it
 
 The database is the order entry of `model.databases.oracle`, on ZFS with ARC, L2ARC and intent log
 (`study.machines.simulate`). Its tables are the working set. It reads blocks, of which it changes a share. All is simulated
