@@ -1,7 +1,7 @@
 """Requests and blocks: which blocks a request lies across, and what reaches the pool for it. Closed forms, without a clock.
 
 A request of `n_bytes` at byte `offset` of a volume touches the blocks from `offset // B` to `(offset + n_bytes - 1) // B`.
-Of these the first and the last alone can be touched in part. In ZFS (dmu.c, `dmu_buf_hold_array`, `dmu_tx_count_write`):
+Of these the first and the last alone can be touched in part. In ZFS (spec 5.2; dbuf.c: `dbuf_will_dirty`):
 
  1. A block that is read comes from the pool, unless it is in core.
  2. A block that is written as a whole need not be read.
