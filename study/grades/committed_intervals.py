@@ -40,6 +40,9 @@ RECORDED = {
     "lutz-cycle": Recorded("04_oltp_gain/all.cycle-skewness-"),
     "lutz-r2": Recorded("05_io_size_correlation/draws.io_size-r2-"),
     "exchange-gain": Recorded("06_exchange/part.all-"),
+    "alignment-loss": Recorded("14_lun_alignment/unfitted.slowdown-"),
+    **{f"speed-{name}": Recorded(f"15_storage_tiers/{name}.response-")
+       for name in ("capacity-hdd", "performance-hdd", "ssd-read")},
     **{f"pgbench-{rung}": Recorded(f"07_pgbench_ladder/pgbench.step-{rung}.") for rung in range(2, 7)},
     **{f"sysbench-{kind}-{rung}": Recorded(f"08_sysbench_ladders/sysbench-{kind}.step-{rung}.")
        for kind in ("rw", "ro") for rung in range(2, 6)}}

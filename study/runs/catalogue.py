@@ -31,6 +31,8 @@ LOG_DEVICE = Parameter(kind="bool", help="an SSD as separate intent log where da
 HONEST = Parameter(kind="bool", help="caches are flushed when ZFS asks")
 SEEDS = Parameter(kind="int", low=2, high=1000, help="seeds, for the part of chance in an interval")
 
+PRICES = Parameter(kind="str", help="a file of data/prices, without its ending")
+
 SHEETS = ("savvio-10k1", "savvio-10k2", "fc-10k-146", "sas-15k-300", "sata-7k2-1tb", "x25-e", "sata-ssd-850pro",
           "sata-ssd-s4500", "nvme-p4500", "nvme-desktop-2022", "nvme-server-2022", "cloud-gp3")    # of data/hardware
 
@@ -210,6 +212,38 @@ STUDY: dict[str, Notebook] = {
             "scale": Parameter(kind="int", low=1, high=5000, help="of pgbench: 100 000 accounts, 15 MB, for each"),
             "draws": DRAWS,
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
+        }),
+    "14_lun_alignment": Notebook(
+        keeps=("lun-alignment",),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
+        parameters={
+            "block_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="blocks of the volume"),
+            "request_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="size of a request"),
+            "start_sectors": Parameter(kind="int", unit="sectors", low=0, high=4096,
+                                       help="of 512 B, in front of the partition that is misaligned"),
+            "load": Parameter(kind="str", choices=("database", "backup"), help="at random, or a stream of writes"),
+            "read_share": Parameter(kind="float", low=0, high=1, help="share of reads among a database's requests"),
+            "cached": Parameter(kind="float", low=0.01, high=1, help="share of the LUN that the ARC has room for"),
+            "in_flight": Parameter(kind="int", low=1, high=64, help="requests under way for each disk"),
+            "synchronous": Parameter(kind="bool", help="each write is stable when it returns"),
+            "log_device": Parameter(kind="bool", help="an SSD as separate intent log"),
+            "layout": Parameter(kind="str", choices=("stripe", "mirror", "raidz1", "raidz2"), help="of the four disks"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=600, help="time simulated in each test run"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
+    "15_storage_tiers": Notebook(
+        keeps=("hybrid-pools",),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "prices/*.toml"), minutes=1.0,
+        parameters={
+            "then": PRICES, "today": PRICES,
+            "working_set_gib": Parameter(kind="float", unit="GiB", low=1, high=512, help="all tables of the database"),
+            "read_share": Parameter(kind="float", low=0, high=1, help="of the blocks that a transaction wants"),
+            "users": Parameter(kind="int", low=1, high=256, help="of the database, in a closed loop"),
+            "seconds": Parameter(kind="float", unit="s", low=1, high=600, help="time simulated in each test run"),
+            "disk_per_gb": Parameter(kind="float", unit="$/GB", low=0.01, high=10, help="your own price of disks"),
+            "flash_per_gb": Parameter(kind="float", unit="$/GB", low=0.05, high=50, help="your own price of SSDs"),
+            "memory_per_gb": Parameter(kind="float", unit="$/GB", low=1, high=100, help="your own price of memory"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "90_model_vs_zfs": Notebook(
         reads=("traces/*/*", "disk_replays.toml"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import test_bitmap_maps
+import test_block_requests
 import test_disk
 import test_exchange
 import test_forecast
@@ -32,6 +33,7 @@ from model.databases.innodb.state import COLD, settings_of
 from model.databases.postgres.pgbench import pgbench
 from model.databases.postgres.state import AT_WORK
 from model.devices.ssd import SsdParams
+from model.devices.ssd_pages import page_writes
 from model.events.streams import stream
 from model.filesystems.calls import READ
 from model.filesystems.ufs.state import UfsParams, new_ufs
@@ -114,6 +116,8 @@ def file_systems():
                      recorder=new_recorder(0, 0, 100))
     for name, changed in OF_ZFS.items():
         zfs_files_laws.run(**zfs_files_defects.SOUND[name] | {"n": 60, "rest_s": 8} | changed)
+    test_block_requests.run(test_block_requests.stream(512, 8192, 20), n_clients=3)
+    page_writes(SsdParams(disk_bytes=2**30), np.arange(9), 512)
     assert not zil_defects.is_noticed(30)
     assert not ufs_laws.fsflush_misses()
     for case in ("buffered", "direct"):

@@ -134,6 +134,13 @@ def summary() -> dict[str, list[Row]]:
         "10_your_ladder": [("Which step gives most on your machine?", "–",
                             f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "
                             "with safe steps", "–")],
+        "14_lun_alignment": [("2010: a misaligned LUN is slower", "2 to 4 times",
+                              f"{n.span('14_lun_alignment/unfitted.slowdown', '.1f')} times; best guess "
+                              f"{n('14_lun_alignment/unfitted.slowdown-best-guess', '.1f')}", n.grade("alignment-loss"))],
+        "15_storage_tiers": [("2009: latency of a large disk, a fast one, an SSD", "12 000; 7000; 45 µs",
+                              "; ".join(n.span(f"15_storage_tiers/{name}.response")
+                                        for name in ("capacity-hdd", "performance-hdd", "ssd-read")) + " µs",
+                              n.grades("speed-"))],
         "90_model_vs_zfs": [
             ("Does the model decide as ZFS did?", "–",
              f"{differences} differences in {n('90_model_vs_zfs/replay.rows')} cache decisions, "
@@ -205,7 +212,8 @@ HEADLINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "lutz-2010": (("order entry gains up to 50 % by new allocation rules", ("lutz-gain",)),
                   ("it varies up to 70 % less from run to run", ("lutz-variability",))),
     "bourbonnais-2010": (("a bad write holds one or two blocks", ("aggregation-bad",)),
-                         ("Exchange gains 200 % by the same rules", ("exchange-gain",))),
+                         ("Exchange gains 200 % by the same rules", ("exchange-gain",)),
+                         ("a misaligned LUN is two to four times slower", ("alignment-loss",))),
 }
 
 

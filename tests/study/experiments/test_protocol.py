@@ -5,13 +5,14 @@ import pytest
 
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
+from study.experiments.alignment_2010 import lun
 from study.experiments.allocator_2010 import exchange, order_entry
 from study.experiments.protocol import Checked, Comparison, Experiment, table_of
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp
 from study.experiments.vdev_cache_2007 import sequential_reads
 from study.runs import catalogue
 
-EXPERIMENTS = (oltp, sequential_reads, order_entry, exchange)
+EXPERIMENTS = (oltp, sequential_reads, order_entry, exchange, lun)
 METHODS = {name: member for name, member in vars(Experiment).items()
            if inspect.isfunction(member) and not name.startswith("_")}
 OF_SERIES = {"n_runs", "claim"}     # the order entry is run in series, and three claims are made of it

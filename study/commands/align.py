@@ -1,0 +1,46 @@
+"""`study align`: which partitions lie across the blocks of the volume below them."""
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from study.commands.result import Json, give
+from study.console import out, table
+
+
+def align(
+    file: Annotated[Path, typer.Argument(
+        help="What `sfdisk --json DISK`, `parted -m DISK unit s print` or `fdisk -l` printed.")],
+    block: Annotated[str, typer.Option(help="Blocks of the volume (volblocksize), a power of two; K is 1024 B.")] = "8K",
+    request: Annotated[str | None, typer.Option(
+        help="Size of the requests, a power of two. Default: that of the blocks.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Which partitions of a LUN straddle its blocks, what that costs, and where they should begin.
+
+    A request that lies across two blocks reads both.
+    A write that covers a block in part has to read it first, unless it is in memory.
+
+    For each partition it says the largest block that it is aligned for, and what one request reads and writes.
+    The last column is the sector to begin at instead.
+
+    The file may hold several disks. All forms of `fdisk -l` are read, also the one in cylinders.
+    The disk is taken to be the LUN as a whole, from its first byte.
+
+    Takes a second.
+
+    Example: sfdisk --json /dev/sdb > sdb.json; study align sdb.json --block 8K
+    """
+    from study.pools import alignment
+    found = alignment.of_file(file, block, request)
+    shown = table(*alignment.COLUMNS, whole="partition")
+    for row in alignment.table(found):
+        shown.add_row(*row)
+    notes = alignment.notes(found)
+
+    def say() -> None:
+        out.print(shown)
+        for note in notes:
+            out.print(note, soft_wrap=True)
+    give({"block_bytes": found.block_bytes, "request_bytes": found.request_bytes, "partitions": found.rows, "notes": notes},
+         as_json, say)

@@ -1,0 +1,1 @@
+"""Tiers (2009): what a fast I/O costs, device by device and in pools of several kinds."""

@@ -1,0 +1,130 @@
+"""Which partitions of a disk straddle the blocks of the volume below it, what that costs, and where they should begin.
+
+    alignment.of_text(text, block_bytes, request_bytes)     a Row for each partition
+
+The closed forms are those of `model.zfs.dmu.straddling`; the disk's first byte is taken to be the volume's.
+"""
+from pathlib import Path
+from typing import NamedTuple
+
+from model.zfs.dmu import straddling
+from study import errors, given_files
+from study.errors import UserError
+from study.pools import partitions
+from study.sizes import UNITS, size_of
+from study.words import counted
+
+LARGEST_BLOCK = 2**24           # B: no ZFS has larger ones
+
+
+class Row(NamedTuple):
+    """A partition. The counts are of one request, nothing in memory: blocks that a read reads, that a write reads first, and
+    that it writes."""
+    partition: str
+    start_sector: int
+    start_bytes: int
+    aligned_for_bytes: int      # the largest block, a power of two, that it is aligned for; 0: for all
+    straddles: bool
+    blocks_read: float
+    blocks_read_first: float
+    blocks_written: float
+    move_to_sector: int         # the next place that is aligned
+
+
+class Alignment(NamedTuple):
+    """What a verb prints."""
+    block_bytes: int
+    request_bytes: int
+    aligned: tuple[float, float, float]     # the three counts for a partition that is
+    rows: list[Row]
+
+
+def of_file(file: Path, block: str, request: str | None) -> Alignment:
+    """UserError, one sentence, with all that is wrong about file and sizes."""
+    wrong: list[str] = []
+    sizes: list[int] = []
+    for text, quantity in ((block, "block"), (request or block, "request")):
+        try:
+            sizes.append(_power_of_two(text, quantity))
+        except UserError as error:
+            wrong.append(str(error))
+            sizes.append(0)
+    found: list[partitions.Partition] = []
+    try:
+        given_files.refuse_endless(file, given_files.TEXT)
+        found = partitions.read(file.read_text(encoding="utf-8", errors="replace"))
+    except UserError as error:
+        wrong.append(f"{file.name}: {error}")
+    except OSError as error:
+        wrong.append(str(errors.of_the_system(error)))
+    if wrong:
+        raise UserError("; ".join(dict.fromkeys(wrong)))
+    return of_partitions(found, *sizes)
+
+
+def _power_of_two(text: str, quantity: str) -> int:
+    n_bytes = -1 if text.strip().startswith("-") else size_of(text, quantity)
+    if not straddling.SECTOR_BYTES <= n_bytes <= LARGEST_BLOCK or n_bytes & (n_bytes - 1):
+        raise UserError(f"the {quantity} is {text}, but it is a power of two from {straddling.SECTOR_BYTES} B to 16M; "
+                        "choose one, as 8K")
+    return n_bytes
+
+
+def of_partitions(found: list[partitions.Partition], block_bytes: int, request_bytes: int) -> Alignment:
+    return Alignment(block_bytes, request_bytes, _counts(0, request_bytes, block_bytes),
+                     [_row(partition, block_bytes, request_bytes) for partition in found])
+
+
+def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Row:
+    start, sector = partition.start_bytes, partition.sector_bytes
+    read, first, written = _counts(start, request_bytes, block_bytes)
+    return Row(partition=partition.name, start_sector=start // sector, start_bytes=start, aligned_for_bytes=start & -start,
+               straddles=straddling.straddles(start, request_bytes, block_bytes), blocks_read=read,
+               blocks_read_first=first, blocks_written=written,
+               move_to_sector=straddling.next_aligned(start, max(block_bytes, sector)) // sector)
+
+
+def _counts(start: int, request_bytes: int, block_bytes: int) -> tuple[float, float, float]:
+    """(blocks read by a read, read first by a write, written by it), mean over the places that requests have in a block."""
+    n = max(1, block_bytes // request_bytes)
+    places = [start + i * request_bytes for i in range(n)]
+    reads = [straddling.ios(place, request_bytes, block_bytes, False).reads for place in places]
+    writes = [straddling.ios(place, request_bytes, block_bytes, True) for place in places]
+    return sum(reads) / n, sum(each.reads for each in writes) / n, sum(each.writes for each in writes) / n
+
+
+def size_in_words(n_bytes: int) -> str:
+    """As 8K or 31.5K."""
+    unit = next((unit for unit, size in reversed(UNITS.items()) if size <= n_bytes), "")
+    return f"{n_bytes / UNITS[unit]:g}{unit or ' B'}"
+
+
+COLUMNS = ("partition", "sector", "byte", "aligned for", "straddles", "read", "read first", "written", "move to")
+
+
+def table(found: Alignment) -> list[tuple[str, ...]]:
+    """For readers."""
+    return [(row.partition, str(row.start_sector), str(row.start_bytes),
+             f"up to {size_in_words(row.aligned_for_bytes)}" if row.aligned_for_bytes else "all",
+             "yes" if row.straddles else "no", f"{row.blocks_read:g}", f"{row.blocks_read_first:g}",
+             f"{row.blocks_written:g}", str(row.move_to_sector) if row.straddles else "stays") for row in found.rows]
+
+
+def notes(found: Alignment) -> list[str]:
+    """What follows from it, in sentences."""
+    straddling_rows = [row.partition for row in found.rows if row.straddles]
+    block, request = size_in_words(found.block_bytes), size_in_words(found.request_bytes)
+    reads, first, writes = found.aligned
+    told = [f"Counts are blocks of {block} for a request of {request}, nothing in memory. Aligned: a read reads "
+            f"{reads:g}, a write reads {first:g} first and writes {writes:g}."]
+    if not straddling_rows:
+        return [*told, f"No partition straddles blocks of {block}."]
+    told.append(f"{len(straddling_rows)} of {counted(len(found.rows), 'partition')} straddle blocks of {block}: "
+                f"{', '.join(straddling_rows)}.")
+    if first < max(row.blocks_read_first for row in found.rows):
+        told.append("Each write of theirs then waits for reads, unless the blocks are in memory. Blocks that are in memory "
+                    "cost nothing but their writing.")
+    if found.request_bytes < found.block_bytes:
+        told.append(f"Requests are smaller than blocks, so writes read first wherever a partition begins. A volblocksize of "
+                    f"{request} spares that.")
+    return [*told, "What this costs in time: notebooks/14_lun_alignment.ipynb."]
