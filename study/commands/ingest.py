@@ -1,5 +1,6 @@
 """`study ingest`: what benchmark tools and monitors of the user's own printed, into the run store."""
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,13 +9,14 @@ import typer
 from study import console
 from study.commands.result import Json, give
 from study.console import number, out
+from study.errors import UserError
 from study.words import counted
 
 if TYPE_CHECKING:
     from study.ingest.imports import Report
 
 SHOWN_GAPS = 5
-SINCE = "_since_"   # in names of what is of long before the run, in the units of the rest
+SINCE = "_since_"  # in names of what is of long before the run, in the units of the rest
 
 
 def ingest(
@@ -59,7 +61,14 @@ def ingest(
         with console.doing(f"importing {run.label}"):
             reports.append(imports.imported(run, options))
     with console.doing("bringing the run store up to date"):
-        store.refresh()
+        try:
+            store.refresh()
+        except UserError:  # what the store cannot hold must not stay in its way
+            for report in reports:
+                if report.added:
+                    shutil.rmtree(report.folder)
+            store.refresh()
+            raise
 
     def say() -> None:
         for report in reports:

@@ -39,6 +39,7 @@ MAX_FILES = 10_000  # of a folder
 METRICS, OBSERVATIONS, HISTOGRAMS, TRANSACTIONS = "metrics", "observations", "histograms", "transactions"
 OK, PARTIAL = "ok", "partial"  # status of a run
 SINCE = "_since_"  # in the names of series that are of long before the run
+IMPOSSIBLE = (ValueError, ArithmeticError, pa.ArrowException)  # of what is no number, date or text after all
 GAP = 1.5  # intervals
 
 
@@ -161,7 +162,13 @@ def imported(run: Given, options: Options) -> Report:
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=home) as scratch:
             readings = [_read(module, sources, Path(scratch), options) for module, sources in of_tools.items()]
-            return _keep(run, options, readings, inputs, passed_over, Path(scratch), home / run_id)
+            try:
+                return _keep(run, options, readings, inputs, passed_over, Path(scratch), home / run_id)
+            except IMPOSSIBLE as error:
+                raise UserError(
+                    f"cannot keep {run.label!r}: it holds a name or a number that cannot be ({_short(error)}); "
+                    "nothing of it was imported"
+                ) from None
 
 
 def _there_already(known: dict[str, Any], folder: Path, options: Options) -> Report:
@@ -198,9 +205,19 @@ def _read(module: ModuleType, sources: list[Source], scratch: Path, options: Opt
             reading = module.read(sources, scratch)
     except Damaged as error:
         raise UserError(f"cannot import {sources[0].name} as {module.TOOL}: {error}; nothing of it was imported") from None
+    except IMPOSSIBLE as error:
+        raise UserError(
+            f"cannot import {sources[0].name} as {module.TOOL}: it holds a number that cannot be ({_short(error)}); "
+            "nothing of it was imported"
+        ) from None
     if not reading.rows and not reading.problems and not reading.refused:
         reading.problems.append(f"{sources[0].name} holds no data")
     return reading
+
+
+def _short(error: Exception) -> str:
+    """Its first words, of printable characters alone."""
+    return "".join(letter for letter in str(error)[:60] if letter.isprintable())
 
 
 def _objections(reading: Reading) -> Iterator[str]:

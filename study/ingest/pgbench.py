@@ -197,6 +197,8 @@ def _text(reading: Reading, source: Source) -> bool:
             reading.rows += 1
         else:
             _line(reading, source, n, line, script)
+    if in_statements and not text.ends_with_a_line(source.path):
+        reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")
     if progress:
         _progress(reading, source, progress)
     if is_summary:
@@ -374,29 +376,32 @@ def _copied(connection: duckdb.DuckDBPyConnection, path: Path, width: int, colum
         lag, retries = extra
     elif extra and columns.lag != columns.retries:
         lag, retries = (extra[0], "NULL") if columns.lag else ("NULL", extra[0])
-    try:
-        connection.execute(
-            f"""
-            COPY (SELECT make_timestamp(s * 1000000 + us) AS utc, TRY_CAST(took AS BIGINT) AS response_us, client,
-                         CAST(script AS VARCHAR) AS script,
-                         CASE WHEN TRY_CAST(took AS BIGINT) IS NULL THEN took ELSE 'ok' END AS outcome,
-                         CAST({lag} AS BIGINT) AS lag_us, CAST({retries} AS BIGINT) AS retries
-                  FROM read_csv(?, delim = ' ', header = false, columns = {types}, auto_detect = false, quote = '',
-                                escape = '', max_line_size = {text.MAX_LINE}, strict_mode = true))
-            TO '{str(made).replace("'", "''")}' (FORMAT parquet)
-            """,
-            [str(path)],
-        )
-        [(wrong,)] = connection.execute(
-            f"""
-            SELECT count(*) FROM read_parquet(?)
-            WHERE outcome NOT IN ('ok', {", ".join(f"'{word}'" for word in OUTCOMES)}) OR response_us < 0 OR client < 0
-                  OR lag_us < 0 OR retries < 0 OR utc < TIMESTAMP '1973-03-03' OR utc > TIMESTAMP '2286-11-21'
-            """,
-            [str(made)],
-        ).fetchall()
-    except duckdb.Error:
-        return False
+    with path.open("rb") as file:  # by its number, since DuckDB takes * and [ in a name for a pattern
+        by_number = f"/proc/self/fd/{file.fileno()}"
+        try:
+            connection.execute(
+                f"""
+                COPY (SELECT make_timestamp(CASE WHEN us BETWEEN 0 AND 999999 THEN s * 1000000 + us END) AS utc,
+                             TRY_CAST(took AS BIGINT) AS response_us, client,
+                             CAST(script AS VARCHAR) AS script,
+                             CASE WHEN TRY_CAST(took AS BIGINT) IS NULL THEN took ELSE 'ok' END AS outcome,
+                             CAST({lag} AS BIGINT) AS lag_us, CAST({retries} AS BIGINT) AS retries
+                      FROM read_csv(?, delim = ' ', header = false, columns = {types}, auto_detect = false, quote = '',
+                                    escape = '', max_line_size = {text.MAX_LINE}, strict_mode = true))
+                TO '{str(made).replace("'", "''")}' (FORMAT parquet)
+                """,
+                [by_number],
+            )
+            [(wrong,)] = connection.execute(
+                f"""
+                SELECT count(*) FROM read_parquet(?)
+                WHERE utc IS NULL OR outcome NOT IN {("ok", *OUTCOMES)} OR response_us < 0 OR client < 0
+                      OR lag_us < 0 OR retries < 0 OR utc < TIMESTAMP '1973-03-03' OR utc > TIMESTAMP '2286-11-21'
+                """,
+                [str(made)],
+            ).fetchall()
+        except duckdb.Error:
+            return False
     return not wrong
 
 

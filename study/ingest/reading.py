@@ -22,6 +22,7 @@ import pyarrow as pa
 
 STATISTICS = ("count", "rate", "sum", "mean", "deviation", "percentile", "minimum", "maximum", "instant", "share")
 OPEN, CLOSED, UNKNOWN = "open", "closed", "unknown"  # whether load arrives by itself, or waits for answers
+MAX_S = 1e9  # s, 30 years: beyond this a time is none
 MAX_REFUSED = 100  # lines that are named; all are counted
 POINTS = pa.schema(
     [
@@ -119,6 +120,8 @@ class Series:
     def add(self, t: float, values: Sequence[float], subject: str = "") -> None:
         if len(values) != len(self.quantities):
             raise Damaged(f"{len(values)} values for {len(self.quantities)} columns")
+        if not abs(t) < MAX_S:
+            raise Damaged(f"a time of {t:g} s, which no run lasts")
         self.times.append(t)
         self.values.extend(values)
         self.subjects.append(self.codes.setdefault(subject, len(self.codes)))
@@ -171,6 +174,7 @@ class Reading:
     load: str = UNKNOWN
     params: dict[str, str | float | int | bool] = field(default_factory=dict)
     totals: list[Total] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)  # names of these
     series: list[Series] = field(default_factory=list)
     histograms: list[Histogram] = field(default_factory=list)
     transactions: list[Path] = field(default_factory=list)  # Parquet files with the columns of TRANSACTIONS
@@ -185,7 +189,11 @@ class Reading:
     other_lines: int = 0  # that hold no data: banners, notices, blanks
 
     def total(self, name: str, value: float, unit: str) -> None:
+        """Raises Damaged where there is one of that name."""
+        if name in self.named:
+            raise Damaged(f"its number {name} stands there twice")
         if math.isfinite(value):
+            self.named.add(name)
             self.totals.append(Total(name, value, unit))
 
     def refuse(self, file: str, line: int, reason: str) -> None:

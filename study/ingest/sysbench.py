@@ -15,7 +15,7 @@ TOOL = "sysbench"
 BANNER = re.compile(r"sysbench v?\s*(\d+\.\d+(?:\.\d+)?)\b.*")
 INTERVAL = re.compile(r"\[\s*(\d+)s\s*\] (.*)")
 N = r"([\d.]+|-?nan|inf)"
-RATE, SHARE_OF_A_BIN = re.compile(r"Target transaction rate: ([\d.]+)/sec"), 0.01
+RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 PERCENTILE = re.compile(r"(?:lat|latency) \(ms, ?([\d.]+)%\): ([\d.]+)")
 OLD = re.compile(
     rf"threads: (?P<threads>\d+), tps: {N.replace('(', '(?P<tps>', 1)}, reads(?:/s)?: (?P<reads>[\d.]+), "
@@ -73,8 +73,9 @@ SETTING = [
     (re.compile(r"Running the test.*"), ""),
     (re.compile(r"Doing (.*) test"), "test"),
 ]
+LONGEST = 500  # characters of a line of an interval
+LAST = re.compile(r"\s+execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
 FATAL = re.compile(r"FATAL: .*")
-AT_THE_END = ("total time:", "total number of events:")
 
 
 def kind(name: str, head: str) -> str | None:
@@ -136,6 +137,8 @@ def _line(reading: Reading, line: str, seen: set[str]) -> None:
     if match := OF_PERCENTILE.match(line):
         known = True
         reading.total(f"sysbench.response.p{match[1]}", float(match[2]), "ms")
+    if LAST.fullmatch(line):
+        seen.add("ends")
     reading.rows += known
     reading.other_lines += not known
 
@@ -167,7 +170,7 @@ def _interval(
                 values[name] = (float(match[name]), unit, statistic)
         values[f"response.p{_share(match['share'])}"] = (float(match["lat"]), "ms", "percentile")
     else:
-        for name, value in re.findall(rf"(\S+):? {N}(?=/s| |$)", rest.replace(":", "")):
+        for name, value in () if len(rest) >= LONGEST else re.findall(rf"(\S+):? {N}(?=/s| |$)", rest.replace(":", "")):
             if name in PARTS:
                 values[PARTS[name][0]] = (float(value), *PARTS[name][1:])
         if match := re.search(r"\(r/w/o: ([\d.]+)/([\d.]+)/([\d.]+)\)", rest):
@@ -175,7 +178,7 @@ def _interval(
                 values[f"queries.{part}"] = (float(value), "1/s", "rate")
         if match := PERCENTILE.search(rest):
             values[f"response.p{_share(match[1])}"] = (float(match[2]), "ms", "percentile")
-        whole = re.fullmatch(
+        whole = len(rest) < LONGEST and re.fullmatch(
             r"thds: .* reconn/s:? [\d.]+|thds: \d+ eps: .*\): [\d.]+|reads: .*\): [\d.]+|[\d.]+ MiB/sec.*", rest
         )
         if not values or not whole:
@@ -228,10 +231,8 @@ def _finish(
             )
     _histogram(reading, bins, totals)
     _sums(reading, totals)
-    if missing := [name for name in ("elapsed", "events") if name not in seen]:
-        reading.problems.append(
-            f"the summary of {source.name} has no {' and no '.join(missing)}, so the run did not end or the file is cut off"
-        )
+    if not seen >= {"elapsed", "events", "ends"}:
+        reading.problems.append(f"{source.name} has no end of its summary, so the run did not end or the file is cut off")
     reading.dialect = reading.version[:3] or ("0.4" if "response.p95" in totals and "qps" not in totals else "")
     reading.load = OPEN if "rate" in reading.params else CLOSED
     if reading.load == CLOSED:

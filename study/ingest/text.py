@@ -27,13 +27,13 @@ def encoding_of(path: Path) -> str:
 
 
 def head(path: Path) -> str:
-    """The beginning, for a look at what it is; "" if it is no text."""
+    """The beginning, for a look at what it is; a zero byte if it is no text."""
     try:
         with path.open(encoding=encoding_of(path), errors="replace") as file:
             text = file.read(HEAD)
     except UnicodeError:
-        return ""
-    return "" if "\0" in text else text
+        return "\0"
+    return "\0" if "\0" in text else text
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -57,7 +57,7 @@ OLD_QUEUES = ("0.7", BASE + QUEUES[: OF_QUEUES["0.7"]])
 BYTES = {"": 1, "B": 1} | {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 VALUE = re.compile(r"(\d+(?:[.,]\d+)?)(ns|us|ms|s|[KMGTPE]?B?)")
-DASHES = re.compile(r"[- ]*-{3}[- ]*")
+DASHES = re.compile(r"(?=.*---)[- ]+")
 TITLES = ("logs", "cache", "special", "dedup", "spares")
 EPOCH = re.compile(r"\d{9,10}")
 DATE = re.compile(

@@ -1,4 +1,5 @@
 """Imports go into a folder of runs of the test's own, and from there into tables as the store has them, in memory."""
+
 import contextlib
 from pathlib import Path
 
@@ -20,14 +21,9 @@ def tables():
         yield connection
 
 
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
 class Brought(dict):
     """What came of an import: {name: value} of the whole run, its report, and SQL on the store's tables."""
+
     def __init__(self, report, connection):
         self.report, self.connection, [self.tool] = report, connection, report.tools
         source = f"imported/{report.run_id}"
@@ -42,6 +38,7 @@ class Brought(dict):
 @pytest.fixture
 def bring(runs, tmp_path, tables):
     """Import what is at a path of the fixtures, or the text that is given, as a command would."""
+
     def brought(what, text=None, **options):
         path = FIXTURES / what
         if text is not None:
@@ -51,4 +48,5 @@ def bring(runs, tmp_path, tables):
         chosen = imports.Options(**options)
         [run] = imports.given([path], chosen.label)
         return Brought(imports.imported(run, chosen), tables)
+
     return brought
