@@ -14,8 +14,6 @@ import math
 import re
 from pathlib import Path
 
-import duckdb
-
 from study.ingest import text
 from study.ingest.reading import UNKNOWN, Clock, Damaged, Quantity, Reading, Series, Source, slug
 
@@ -184,7 +182,7 @@ def _raw(reading: Reading, source: Source, scratch: Path, summary: dict[str, flo
                 reading.refuse(source.name, n, f"it is no transaction of {width} columns")
     if not kept:
         return None
-    connection = duckdb.connect(config={"memory_limit": "1GB", "threads": 2, "temp_directory": str(scratch)})
+    connection = text.database(scratch)
     types = {name: "VARCHAR" if name in ("transaction", "started") else "BIGINT" for name in names}
     connection.execute(
         f"""

@@ -334,7 +334,7 @@ def _threads(reading: Reading, logs: list[Source]) -> None:
 
 
 def _transactions(reading: Reading, logs: list[Source], columns: _Columns, scratch: Path) -> None:
-    connection = duckdb.connect(config={"memory_limit": "1GB", "threads": 2, "temp_directory": str(scratch)})
+    connection = text.database(scratch)
     for n, source in enumerate(logs):
         if not text.ends_with_a_line(source.path):
             reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")

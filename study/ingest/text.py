@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from study.ingest.reading import Damaged
 
 MAX_LINE = 2**16  # characters; the longest that any of the tools writes is some 15 000
@@ -83,6 +85,13 @@ def parsed(text: str, name: str) -> Any:
 
 def _short(error: Exception) -> str:
     return str(error).splitlines()[0][:80] if str(error) else type(error).__name__
+
+
+def database(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """An empty DuckDB in little memory, that says nothing on the terminal."""
+    connection = duckdb.connect(config={"memory_limit": "1GB", "threads": 2, "temp_directory": str(scratch)})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def number(text: str) -> float:

@@ -136,6 +136,7 @@ def _fill(file: Path, wanted: dict[str, str]) -> None:
     """Bring a file that nobody else knows up to date."""
     try:
         with contextlib.closing(_connect(file)) as connection:
+            connection.execute("SET enable_progress_bar = false")
             _migrate(connection)
             connection.begin()
             known = _ingested(connection)

@@ -27,7 +27,8 @@ class Brought(dict):
     def __init__(self, report, connection):
         self.report, self.connection, [self.tool] = report, connection, report.tools
         source = f"imported/{report.run_id}"
-        store._remove(connection, source)
+        if connection.execute("SELECT 1 FROM runs WHERE source = ?", [source]).fetchall():
+            store._remove(connection, source)
         store._insert_import(connection, source, report.folder, manifest(report.folder))
         super().__init__(self.sql("SELECT name, value FROM metrics WHERE run_id = $1"))
 
