@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from study import errors
-from study.commands import advise, age, align, complete, pool, predict
+from study.commands import advise, age, align, complete, ingest, pool, predict
 from study.commands import sweep as sweep_verb
 from study.commands.replay import replay
 from study.commands.result import Json, give
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # panels of study --help
 NOTEBOOKS, CAME_OUT, TRACES, MACHINE = "Notebooks", "What came out", "Recorded traces", "Your own machine"
+RUNS = "Your own runs"
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False,
                   help="What makes a database fast or slow on ZFS: run the notebooks, see what came out, ask about a "
@@ -33,6 +34,7 @@ check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
 machine = typer.Typer(rich_markup_mode="rich")
 for verb in (pool.pool, predict.predict, advise.advise, align.align, age.age):
     machine.command(rich_help_panel=MACHINE)(verb)
+machine.command(rich_help_panel=RUNS)(ingest.ingest)
 app.add_typer(machine)
 app.add_typer(machines)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
@@ -198,6 +200,8 @@ def query(
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions, made_by).
+
+    Of imported runs: imports, import_checks, import_notes, import_series, observations, histograms, transactions.
 
     Rows that are wider than the terminal are printed below each other, with their units.
     """

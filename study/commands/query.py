@@ -160,7 +160,8 @@ def _sources(first: dict, second: dict) -> list[tuple[str, str, str]]:
 
 def _record(run_id: str) -> dict:
     """The manifest of a run, named by the start of its id."""
-    folders = [folder for folder in runs_folder().glob(f"*/{run_id}*") if manifest(folder)]
+    folders = [folder for folder in runs_folder().glob(f"*/{run_id}*")
+               if (manifest(folder) or {}).get("notebook")]
     if len(folders) != 1:
         raise UserError(f"'{run_id}' names {len(folders) or 'no'} finished runs; see the ids with: "
                         "study query \"SELECT run_id, name, label FROM runs WHERE origin = 'simulated'\"")

@@ -24,9 +24,10 @@ from study import errors
 from study.console import err
 from study.errors import NOT_ALLOWED, UserError
 from study.project import data_file, data_files, digest, exclusively, runs_folder, write_atomically
-from study.runs.folder import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, lines, manifest
+from study.runs.folder import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, is_whole, lines, manifest
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+OF_IMPORTS = ("imports", "import_notes", "import_checks", "import_series", "observations", "histograms", "transactions")
 PATIENCE_S = 10.0       # for somebody who has the store open for writing
 
 
@@ -135,6 +136,7 @@ def _fill(file: Path, wanted: dict[str, str]) -> None:
     """Bring a file that nobody else knows up to date."""
     try:
         with contextlib.closing(_connect(file)) as connection:
+            connection.execute("SET enable_progress_bar = false")
             _migrate(connection)
             connection.begin()
             known = _ingested(connection)
@@ -212,7 +214,7 @@ def _ingested(connection: DuckDBPyConnection) -> dict[str, str]:
 
 
 def _remove(connection: DuckDBPyConnection, source: str) -> None:
-    for table in ("params", "metrics", "samples", "figures", "predictions"):
+    for table in ("params", "metrics", "samples", "figures", "predictions", *OF_IMPORTS):
         connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM runs WHERE source = ?)", [source])
     connection.execute("DELETE FROM runs WHERE source = ?", [source])
     if source == "claims":
@@ -257,9 +259,13 @@ def _ingest_record(connection: DuckDBPyConnection, source: str) -> None:
     """A run of a notebook. Only a run that went well has metrics and figures."""
     folder = runs_folder() / source
     run = manifest(folder) or {}
+    is_imported = run.get("origin") == "imported"
     try:
-        _insert_record(connection, source, folder, run)
+        (_insert_import if is_imported else _insert_record)(connection, source, folder, run)
     except (duckdb.Error, ValueError, KeyError, TypeError) as error:
+        if is_imported:
+            raise UserError(f"the import {folder} is damaged ({_text(error)}); delete that folder and import again "
+                            f"{', '.join(run.get('of_files', {})) or 'its files'}") from None
         raise UserError(f"the record {folder} is damaged ({_text(error)}); delete that folder and run the same command "
                         "again: the run is repeated") from None
 
@@ -280,6 +286,43 @@ def _insert_record(connection: DuckDBPyConnection, source: str, folder: Path, ru
                 run["run_id"], figure["name"], figure["caption"], figure["drawn_by"], figure["digest"]])
         for prediction in lines(folder / PREDICTIONS):
             _insert(connection, "predictions", [{"run_id": run["run_id"], **prediction}])
+
+
+def _insert_import(connection: DuckDBPyConnection, source: str, folder: Path, run: dict) -> None:
+    """A run that `study ingest` kept, tables as the migration 010 says."""
+    if not is_whole(folder):
+        raise ValueError("a file is not as it was left")
+    run_id, clocks = run["run_id"], [{**one, "run_id": run["run_id"], "gaps": len(one["gaps"])} for one in run["series"]]
+    _insert(connection, "runs", [{"run_id": run_id, "source": source, "origin": "imported", "name": run["name"],
+                                  "label": run["label"], "status": run["status"], "reason": run["reason"],
+                                  "started": run["started"]}])
+    _insert_params(connection, {run_id: run["parameters"]})
+    _insert(connection, "import_series", clocks)
+    for tool in run["tools"]:
+        key = {"run_id": run_id, "tool": tool["tool"]}
+        _insert(connection, "imports", [key | {name: tool[name] for name in (
+            "dialect", "version", "load", "rows_read", "rows_refused")}])
+        _insert(connection, "import_checks", [key | check for check in tool["checks"]])
+        notes = [{"kind": kind, "file": None, "line": None, "text": text} for kind, texts in (
+            ("problem", "problems"), ("missing", "missing"), ("warning", "warnings")) for text in tool[texts]]
+        notes += [{"kind": "refused", "file": line["file"], "line": line["line"], "text": line["reason"]}
+                  for line in tool["refused"]]
+        _insert(connection, "import_notes", [key | note for note in notes])
+    connection.execute("INSERT INTO metrics SELECT ?, NULL, name, value, unit FROM read_parquet(?)",
+                       [run_id, str(folder / "metrics.parquet")])
+    connection.execute("""
+        INSERT INTO observations
+        SELECT ?, o.series, subject, t, starts + to_microseconds(CAST(round(t * 1e6) AS BIGINT)), name, value, unit,
+               statistic
+        FROM read_parquet(?) o JOIN import_series s ON s.series = o.series AND s.run_id = ?
+        """, [run_id, str(folder / "observations.parquet"), run_id])
+    connection.execute("INSERT INTO histograms SELECT ?, * FROM read_parquet(?)",
+                       [run_id, str(folder / "histograms.parquet")])
+    for file in sorted((folder / "transactions").glob("*.parquet")):
+        connection.execute("INSERT INTO transactions SELECT ?, * FROM read_parquet(?)", [run_id, str(file)])
+    for file in sorted((folder / SAMPLES).glob("*.parquet")):
+        connection.execute("INSERT INTO samples SELECT ?, ?, run, name, value, unit FROM read_parquet(?)",
+                           [run_id, file.stem, str(file)])
 
 
 def _label(run: dict) -> str:

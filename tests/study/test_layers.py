@@ -34,7 +34,7 @@ STUDY = """
     study.experiments  study.predictions
     study.grades
     study.ensembles
-    study.store  study.replays
+    study.store  study.replays  study.ingest
     study.runs  study.machines
     study.pools
     study.documents

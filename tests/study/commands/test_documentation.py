@@ -184,7 +184,7 @@ def test_the_ten_queries_run_on_a_store_without_runs(runs):
 
 def test_the_schema_that_is_described_is_the_store_s(runs):
     with store.open() as connection:
-        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions"):
+        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions", *store.OF_IMPORTS):
             columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
             row = re.search(rf"^\| `{table}` \|.*$", RUN_STORE, re.M)[0]
             described = re.sub(r"\([^)]*\)", "", row.split("|")[3])

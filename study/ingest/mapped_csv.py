@@ -1,0 +1,137 @@
+"""A CSV of the user's own, with a TOML file that says what its columns are.
+
+    kind = "runs"                   # a row a benchmark run; or "series": a row a moment
+    series = "my-runs"
+    time = { column = "when", unit = "iso" }        # iso, epoch_s, epoch_ms, or s; of a series
+    [columns]
+    "tps" = { name = "database.tps", unit = "1/s", statistic = "rate" }
+
+Columns that are not named are left out, and that is said. A `subject` column names what a row is of, such as a device.
+"""
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from study import errors, tables
+from study.errors import UserError
+from study.given_files import TEXT, refuse_endless
+from study.ingest import text
+from study.ingest.reading import NO_CLOCK, STATISTICS, Clock, Damaged, Quantity, Reading, Series, Source
+from study.runs.folder import NAME
+
+TOOL = "CSV"
+GIVE = "give a CSV with a header, and a row a line"
+
+
+class Column(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(pattern=f"^{NAME.pattern}$")
+    unit: str = Field(min_length=1)
+    statistic: Literal[STATISTICS] = "mean"  # type: ignore[valid-type]
+
+
+class Time(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    column: str
+    unit: Literal["iso", "epoch_s", "epoch_ms", "s"] = "iso"
+
+
+class Mapping(BaseModel):
+    """What the TOML file holds."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["runs", "series"]
+    series: str = Field(pattern=f"^{NAME.pattern}$")
+    time: Time | None = None
+    subject: str | None = None
+    load: Literal["open", "closed", "unknown"] = "unknown"
+    columns: dict[str, Column] = Field(min_length=1)
+
+
+def mapping(path: Path) -> Mapping:
+    """The file, checked. Raises UserError with all that is wrong."""
+    refuse_endless(path, TEXT)
+    try:
+        made = Mapping.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path} as TOML ({error}); mend it, or see docs/your-runs.md for an example") from None
+    except ValidationError as error:
+        complaints = [errors.of_value(".".join(map(str, one["loc"])), one) for one in error.errors()]
+        raise UserError(f"{path}: {'; '.join(complaints)}") from None
+    if made.kind == "series" and made.time is None:
+        raise UserError(f"{path}: time is missing; a series needs the column of its time")
+    names = [column.name for column in made.columns.values()]
+    if len(set(names)) < len(names):
+        raise UserError(f"{path}: two columns have the same name; give each its own")
+    return made
+
+
+def read(source: Source, said: Mapping) -> Reading:
+    """The file as the mapping says: a series. Times of runs are their numbers. Raises Damaged."""
+    for _ in text.lines(source.path):  # not text, or a line without an end, before anything reads it whole
+        pass
+    try:
+        frame = tables.read(source.path, "the CSV", GIVE, text=True)
+    except UserError as error:
+        raise Damaged(str(error)) from None
+    wanted = [*said.columns, *([said.time.column] if said.time else []), *([said.subject] if said.subject else [])]
+    if absent := [name for name in wanted if name not in frame.columns]:
+        raise Damaged(f"{source.name} has no column '{absent[0]}'; it has {', '.join(map(str, frame.columns))[:200]}")
+    reading = Reading(TOOL, dialect=said.kind, load=said.load)
+    if left_out := [str(name) for name in frame.columns if name not in wanted]:
+        reading.missing.append(f"columns that the mapping does not name: {', '.join(left_out)}")
+    clock, quantities = NO_CLOCK, [Quantity(*column.__dict__.values()) for column in said.columns.values()]
+    series = Series(f"csv.{said.series}", quantities, clock, source.name)
+    starts: float | None = None
+    for n, row in enumerate(frame.to_dict("records"), start=2):
+        try:
+            t = (
+                float(n - 2)
+                if said.time is None or said.kind == "runs"
+                else _time(str(row[said.time.column]), said.time.unit)
+            )
+            values = [
+                math.nan if not str(row[name]).strip() else text.number(str(row[name]).strip()) for name in said.columns
+            ]
+        except ValueError as error:
+            reading.refuse(source.name, n, str(error))
+            continue
+        if said.time is not None and said.kind == "series" and said.time.unit != "s":
+            starts = t if starts is None else starts
+            t -= starts
+        series.add(t, values, str(row[said.subject]) if said.subject else "")
+        reading.rows += 1
+    if starts is not None:
+        has_zone = said.time is not None and (said.time.unit != "iso" or _has_zone(str(frame[said.time.column].iloc[0])))
+        source_of = f"the column {said.time.column if said.time else ''}"
+        series.clock = Clock(starts, 1.0, source_of if has_zone else f"{text.LOCAL} of {source_of}")
+    reading.series.append(series)
+    return reading
+
+
+def _has_zone(shown: str) -> bool:
+    moment = text.epoch(shown)
+    return moment is not None and moment[1]
+
+
+def _time(shown: str, unit: str) -> float:
+    """Raises ValueError."""
+    if unit == "iso":
+        moment = text.epoch(shown)
+        if moment is None:
+            raise ValueError(f"'{shown[:40]}' is no time in ISO 8601")
+        return moment[0]
+    return text.number(shown.strip()) * (0.001 if unit == "epoch_ms" else 1.0)
+
+
+def samples(reading: Reading) -> pd.DataFrame:
+    """Rows of runs as the store's table `samples` has them: columns run, name, value, unit."""
+    table = reading.series[0].table().to_pandas()
+    return pd.DataFrame(
+        {"run": table["t"].astype(int), "name": table["name"], "value": table["value"], "unit": table["unit"]}
+    )

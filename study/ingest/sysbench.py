@@ -1,0 +1,270 @@
+"""sysbench 0.4, 0.5 and 1.0: summary, lines of `--report-interval`, histogram; oltp, fileio, cpu, memory and others.
+
+Its percentiles come from a histogram whose bins grow by 2 %, so they are coarse. Its files have no time of day.
+Format: src/sysbench.c, src/lua/internal/sysbench.sql.lua and src/tests of sysbench.
+"""
+
+import math
+import re
+from pathlib import Path
+
+from study.ingest import text
+from study.ingest.reading import CLOSED, OPEN, Bin, Damaged, Histogram, Quantity, Reading, Series, Source, slug
+
+TOOL = "sysbench"
+BANNER = re.compile(r"sysbench v?\s*(\d+\.\d+(?:\.\d+)?)\b.*")
+INTERVAL = re.compile(r"\[\s*(\d+)s\s*\] (.*)")
+N = r"([\d.]+|-?nan|inf)"
+RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
+PERCENTILE = re.compile(r"(?:lat|latency) \(ms, ?([\d.]+)%\): ([\d.]+)")
+OLD = re.compile(
+    rf"threads: (?P<threads>\d+), tps: {N.replace('(', '(?P<tps>', 1)}, reads(?:/s)?: (?P<reads>[\d.]+), "
+    r"writes(?:/s)?: (?P<writes>[\d.]+), response time: (?P<lat>[\d.]+)ms \((?P<share>[\d.]+)%\)"
+    r"(?:, errors: (?P<errors>[\d.]+), reconnects:\s+(?P<reconnects>[\d.]+))?.*"
+)
+PARTS = {
+    "thds": ("threads", "threads", "instant"),
+    "tps": ("tps", "1/s", "rate"),
+    "qps": ("qps", "1/s", "rate"),
+    "eps": ("eps", "1/s", "rate"),
+    "err/s": ("errors", "1/s", "rate"),
+    "reconn/s": ("reconnects", "1/s", "rate"),
+    "reads": ("reads", "MiB/s", "rate"),
+    "writes": ("writes", "MiB/s", "rate"),
+    "fsyncs": ("fsyncs", "1/s", "rate"),
+}
+HISTOGRAM = re.compile(r"\s*([\d.]+) \|\**\s*(\d+)")
+ROWS = [
+    (re.compile(pattern), name, unit)
+    for pattern, name, unit in (
+        (r"\s+read:\s+(\d+)", "queries.read", "queries"),
+        (r"\s+write:\s+(\d+)", "queries.write", "queries"),
+        (r"\s+other:\s+(\d+)", "queries.other", "queries"),
+        (r"\s+total:\s+(\d+)", "queries", "queries"),
+        (r"\s+transactions:\s+(\d+)\s+\(", "transactions", "transactions"),
+        (rf"\s+transactions:\s+\d+\s+\({N} per sec\.\)", "tps", "1/s"),
+        (rf"\s+(?:queries|read/write requests):\s+\d+\s+\({N} per sec\.\)", "qps", "1/s"),
+        (r"\s+(?:ignored errors|deadlocks):\s+(\d+)\s+\(", "errors", "errors"),
+        (r"\s+reconnects:\s+(\d+)\s+\(", "reconnects", "1"),
+        (r"\s+total time:\s+([\d.]+)s", "elapsed", "s"),
+        (r"\s+total number of events:\s+(\d+)", "events", "events"),
+        (r"\s+total time taken by event execution:\s+([\d.]+)", "response.sum", "s"),
+        (r"\s+min:\s+([\d.]+)(?:ms)?", "response.minimum", "ms"),
+        (r"\s+avg:\s+([\d.]+)(?:ms)?", "response.mean", "ms"),
+        (r"\s+max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
+        (r"\s+sum:\s+([\d.]+)", "response.sum", "ms"),
+        (r"\s+events per second:\s+([\d.]+)", "eps", "1/s"),
+        (r"Total operations: (\d+)", "operations", "operations"),
+        (rf"Total operations: \d+ \(\s*{N} (?:per second|ops/sec)\)", "operations.rate", "1/s"),
+        (rf"{N} Mi?B transferred \({N} Mi?B/sec\)", "transferred", "MiB"),
+        (r"\s+reads/s:\s+([\d.]+)", "reads", "1/s"),
+        (r"\s+writes/s:\s+([\d.]+)", "writes", "1/s"),
+        (r"\s+fsyncs/s:\s+([\d.]+)", "fsyncs", "1/s"),
+        (r"\s+read, MiB/s:\s+([\d.]+)", "read_bandwidth", "MiB/s"),
+        (r"\s+written, MiB/s:\s+([\d.]+)", "write_bandwidth", "MiB/s"),
+        (r"\s*events \(avg/stddev\):\s+([\d.]+)/", "events_of_a_thread.mean", "events"),
+        (r"\s*events \(avg/stddev\):\s+[\d.]+/([\d.]+)", "events_of_a_thread.stddev", "events"),
+    )
+]
+OF_PERCENTILE = re.compile(r"\s+(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
+SETTING = [
+    (re.compile(r"Number of threads: (\d+)"), "threads"),
+    (RATE, "rate"),
+    (re.compile(r"Running the test.*"), ""),
+    (re.compile(r"Doing (.*) test"), "test"),
+]
+LONGEST = 500  # characters of a line of an interval
+LAST = re.compile(r"\s+execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
+FATAL = re.compile(r"FATAL: .*")
+
+
+def kind(name: str, head: str) -> str | None:
+    if any(BANNER.fullmatch(line.strip()) for line in head.splitlines()[:200]):
+        return "text"
+    rows = [line for line in head.splitlines() if line.strip()]
+    is_interval = any(
+        (match := INTERVAL.match(row)) and re.match(r"(thds|threads|reads|queue length)\b", match[2]) for row in rows
+    )
+    return "text" if is_interval or "OLTP test statistics:" in head or "SQL statistics:" in head else None
+
+
+def read(sources: list[Source], scratch: Path) -> Reading:
+    if len(sources) > 1:
+        raise Damaged(
+            f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, so "
+            "give each by itself"
+        )
+    reading, source = Reading(TOOL), sources[0]
+    points: list[tuple[int, float, dict[str, tuple[float, str, str]]]] = []
+    bins: list[tuple[float, float]] = []
+    seen: set[str] = set()
+    for n, line in text.lines(source.path):
+        line = line.rstrip()
+        if match := BANNER.fullmatch(line.strip()):
+            if reading.version:
+                raise Damaged(f"a second run begins in line {n}; give each run by itself")
+            reading.version = match[1]
+        elif FATAL.match(line):
+            reading.problems.append(f"sysbench stopped with an error in line {n}: {line[:80]}")
+        elif match := INTERVAL.fullmatch(line):
+            _interval(reading, source, n, float(match[1]), match[2], points)
+        elif line.lstrip().startswith("["):
+            reading.refuse(source.name, n, "it begins as a line of an interval and does not go on so")
+        elif match := HISTOGRAM.fullmatch(line):
+            bins.append((text.number(match[1]), float(match[2])))
+            reading.rows += 1
+        else:
+            _line(reading, line, seen)
+    _finish(reading, source, points, bins, seen)
+    return reading
+
+
+def _line(reading: Reading, line: str, seen: set[str]) -> None:
+    known = False
+    for pattern, name in SETTING:
+        if match := pattern.fullmatch(line):
+            known = True
+            if name:
+                reading.params[name] = match[1]
+    for pattern, name, unit in ROWS:
+        if match := pattern.match(line):
+            known = True
+            if name not in seen:
+                seen.add(name)
+                reading.total(f"sysbench.{name}", float(match[1]), unit)
+                if name == "transferred":
+                    reading.total("sysbench.bandwidth", float(match[2]), "MiB/s")
+    if match := OF_PERCENTILE.match(line):
+        known = True
+        reading.total(f"sysbench.response.p{match[1]}", float(match[2]), "ms")
+    if LAST.fullmatch(line):
+        seen.add("ends")
+    reading.rows += known
+    reading.other_lines += not known
+
+
+def _interval(
+    reading: Reading,
+    source: Source,
+    n: int,
+    t: float,
+    rest: str,
+    points: list[tuple[int, float, dict[str, tuple[float, str, str]]]],
+) -> None:
+    values: dict[str, tuple[float, str, str]] = {}
+    if match := re.fullmatch(r"queue length: (\d+), concurrency: (\d+)", rest):
+        values = {
+            "queue_length": (float(match[1]), "events", "instant"),
+            "concurrency": (float(match[2]), "events", "instant"),
+        }
+    elif match := OLD.fullmatch(rest):
+        for name, unit, statistic in (
+            ("threads", "threads", "instant"),
+            ("tps", "1/s", "rate"),
+            ("reads", "1/s", "rate"),
+            ("writes", "1/s", "rate"),
+            ("errors", "1/s", "rate"),
+            ("reconnects", "1/s", "rate"),
+        ):
+            if match[name] is not None:
+                values[name] = (float(match[name]), unit, statistic)
+        values[f"response.p{_share(match['share'])}"] = (float(match["lat"]), "ms", "percentile")
+    else:
+        for name, value in () if len(rest) >= LONGEST else re.findall(rf"(\S+):? {N}(?=/s| |$)", rest.replace(":", "")):
+            if name in PARTS:
+                values[PARTS[name][0]] = (float(value), *PARTS[name][1:])
+        if match := re.search(r"\(r/w/o: ([\d.]+)/([\d.]+)/([\d.]+)\)", rest):
+            for part, value in zip(("reads", "writes", "others"), match.groups(), strict=True):
+                values[f"queries.{part}"] = (float(value), "1/s", "rate")
+        if match := PERCENTILE.search(rest):
+            values[f"response.p{_share(match[1])}"] = (float(match[2]), "ms", "percentile")
+        whole = len(rest) < LONGEST and re.fullmatch(
+            r"thds: .* reconn/s:? [\d.]+|thds: \d+ eps: .*\): [\d.]+|reads: .*\): [\d.]+|[\d.]+ MiB/sec.*", rest
+        )
+        if not values or not whole:
+            reading.refuse(source.name, n, "it is no whole line of an interval")
+            return
+    reading.rows += 1
+    if points and points[-1][1] == t:
+        points[-1][2].update(values)
+    elif points and points[-1][1] > t:
+        reading.refuse(source.name, n, "its time is before that of the line before")
+    else:
+        points.append((n, t, values))
+
+
+def _share(text_of: str) -> str:
+    return slug(f"{float(text_of):g}".replace(".", "_"))
+
+
+def _finish(
+    reading: Reading,
+    source: Source,
+    points: list[tuple[int, float, dict[str, tuple[float, str, str]]]],
+    bins: list[tuple[float, float]],
+    seen: set[str],
+) -> None:
+    totals = {total.name.removeprefix("sysbench."): total.value for total in reading.totals}
+    if points:
+        names = {
+            name: Quantity(name, unit, statistic) for *_, values in points for name, (_, unit, statistic) in values.items()
+        }
+        series = Series("sysbench.intervals", list(names.values()), file=source.name)
+        for _, t, values in points:
+            series.add(t, [values[name][0] if name in values else math.nan for name in names])
+        reading.series.append(series)
+        if "tps" in names and "transactions" in totals and "elapsed" in totals:
+            ends = [0.0, *(t for _, t, _ in points)]
+            counted = sum(
+                values["tps"][0] * (end - begin)
+                for (_, end, values), begin in zip(points, ends, strict=False)
+                if "tps" in values
+            )
+            left = max(totals["elapsed"] - ends[-1], 0.0) + 0.05 * ends[-1]
+            reading.check(
+                "transactions in lines of intervals",
+                counted,
+                totals["transactions"],
+                "transactions",
+                max(left * totals.get("tps", 0.0), 1.0) + 0.02 * totals["transactions"],
+                "the run goes on for a moment after the last line",
+            )
+    _histogram(reading, bins, totals)
+    _sums(reading, totals)
+    if not seen >= {"elapsed", "events", "ends"}:
+        reading.problems.append(f"{source.name} has no end of its summary, so the run did not end or the file is cut off")
+    reading.dialect = reading.version[:3] or ("0.4" if "response.p95" in totals and "qps" not in totals else "")
+    reading.load = OPEN if "rate" in reading.params else CLOSED
+    if reading.load == CLOSED:
+        reading.warnings.append(
+            "the load is closed: a stall holds back the requests that would have shown it (coordinated omission)"
+        )
+    reading.missing.append("the time of day; --started gives it")
+
+
+def _histogram(reading: Reading, bins: list[tuple[float, float]], totals: dict[str, float]) -> None:
+    if not bins:
+        return
+    made = [Bin(bins[n - 1][0] if n else 0.0, value, count) for n, (value, count) in enumerate(bins)]
+    reading.histograms.append(Histogram("sysbench.response", "", math.nan, "response", "ms", "events", made))
+    if "events" in totals:
+        reading.check("events in the histogram", sum(count for _, count in bins), totals["events"], "events", 0)
+
+
+def _sums(reading: Reading, totals: dict[str, float]) -> None:
+    parts = [totals.get(f"queries.{part}") for part in ("read", "write", "other")]
+    if None not in parts and "queries" in totals:
+        reading.check("queries by kind", sum(part for part in parts if part is not None), totals["queries"], "queries", 0)
+    if totals.get("elapsed") and "transactions" in totals and "tps" in totals:
+        reading.check(
+            "transactions per second",
+            totals["transactions"] / totals["elapsed"],
+            totals["tps"],
+            "1/s",
+            0.01 * totals["tps"] + 0.01,
+            "sysbench divides by a time that it measures elsewhere",
+        )
+    if totals.get("events") and "response.sum" in totals and "response.mean" in totals:
+        unit = next(total.unit for total in reading.totals if total.name == "sysbench.response.sum")
+        mean = totals["response.sum"] * (1000 if unit == "s" else 1) / totals["events"]
+        reading.check("mean response time", mean, totals["response.mean"], "ms", 0.006 + 0.005 * totals["response.mean"])

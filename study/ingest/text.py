@@ -1,0 +1,114 @@
+"""Text of other people's machines: any of the usual encodings and ends of lines, and never more than a line in memory.
+
+UTF-8 with or without a byte order mark, UTF-16 with one. What is not text, or has a line without an end, is Damaged.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from study.ingest.reading import Damaged
+
+MAX_LINE = 2**16  # characters; the longest that any of the tools writes is some 15 000
+MAX_JSON = 2**28  # B: fio's json+ of a hundred jobs is some 50 MB
+LOCAL = "local time"  # how the source of a clock begins that has no zone
+HEAD = 2**14  # characters that tell what a file is
+MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
+
+
+def encoding_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return MARKS.get(file.read(2), "utf-8-sig")
+
+
+def head(path: Path) -> str:
+    """The beginning, for a look at what it is; a zero byte if it is no text."""
+    try:
+        with path.open(encoding=encoding_of(path), errors="replace") as file:
+            text = file.read(HEAD)
+    except UnicodeError:
+        return "\0"
+    return "\0" if "\0" in text else text
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number, from 1, and text of each line, without its end. Raises Damaged."""
+    with path.open(encoding=encoding_of(path)) as file:
+        number = 0
+        while True:
+            try:
+                line = file.readline(MAX_LINE + 1)
+            except UnicodeError:
+                raise Damaged(f"{path.name} is not text after line {number}") from None
+            if not line:
+                return
+            number += 1
+            if len(line) > MAX_LINE:
+                raise Damaged(f"line {number} of {path.name} has more than {MAX_LINE} characters")
+            if "\0" in line:
+                raise Damaged(f"line {number} of {path.name} holds a zero byte")
+            yield number, line.rstrip("\n")
+
+
+def ends_with_a_line(path: Path) -> bool:
+    """Whether the last line has an end, as a tool that was not stopped leaves it. An empty file has none to end."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - 2))
+        return not size or b"\n" in file.read()
+
+
+def whole(path: Path) -> str:
+    """The text of a JSON file, bounded. Raises Damaged."""
+    if (size := path.stat().st_size) > MAX_JSON:
+        raise Damaged(f"{path.name} has {size} bytes, but a JSON file of {MAX_JSON} at most is read")
+    try:
+        return path.read_text(encoding=encoding_of(path))
+    except UnicodeError:
+        raise Damaged(f"{path.name} is not text") from None
+
+
+def parsed(text: str, name: str) -> Any:
+    """A JSON document. Raises Damaged."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"{name} is no whole JSON ({_short(error)})") from None
+
+
+def _short(error: Exception) -> str:
+    return str(error).splitlines()[0][:80] if str(error) else type(error).__name__
+
+
+def database(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """An empty DuckDB in little memory, that says nothing on the terminal."""
+    connection = duckdb.connect(config={"memory_limit": "1GB", "threads": 2, "temp_directory": str(scratch)})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def number(text: str) -> float:
+    """With a point or a comma before the decimals. Raises ValueError."""
+    if not NUMBER.fullmatch(text) or len(text) > 40:
+        raise ValueError(f"'{text[:40]}' is no number")
+    return float(text.replace(",", "."))
+
+
+def epoch(text: str) -> tuple[float, bool] | None:
+    """Seconds since 1970 of a time in ISO 8601, as in UTC where it has no zone, and whether it has. None if it is none."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    has_zone = moment.tzinfo is not None
+    try:
+        return (moment if has_zone else moment.replace(tzinfo=UTC)).timestamp(), has_zone
+    except (OverflowError, ValueError):
+        return None
