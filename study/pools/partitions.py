@@ -2,10 +2,11 @@
 
     partitions.read(text)       a Partition for each; UserError, one sentence, with all that is wrong
 
-Sources of the formats: sfdisk(8), fdisk(8) and libfdisk of util-linux; parted(8), `-m`. `fdisk -l` came in four forms:
+Sources of the formats: sfdisk(8), fdisk(8) and libfdisk of util-linux; parted(8), `-m`. `fdisk -l` came in five forms:
 
 * since util-linux 2.25 or so: `Units: sectors of 1 * 512 = 512 bytes`, columns Device, Boot, Start, End, Sectors, Size, …;
 * in 2.23 and 2.24, of GPT: columns #, Start, End, Size, Type, Name;
+* in BusyBox: columns Device, Boot, StartCHS, EndCHS, StartLBA, EndLBA, Sectors, Size, Id, Type;
 * before, with `-u`: `Units = sectors of 1 * 512 = 512 bytes`, columns Device, Boot, Start, End, Blocks, Id, System;
 * before, without it: `Units = cylinders of 16065 * 512 = 8225280 bytes`. A partition ends with its last cylinder, so its
   blocks of 1 KiB say where it begins: the first of a disk at sector 63, mostly. A `+` behind them is half a block more.
@@ -24,12 +25,14 @@ USUAL_SECTOR = 512
 SECTORS = (512, 1024, 2048, 4096)
 CONTAINERS = {"5", "f", "85", "0x5", "0xf", "0x85"}
 CONTAINER = re.compile(r"Extended$|W95 Ext'd|Linux extended$")
-DISK = re.compile(r"Disk (?P<device>/\S+): .*bytes")
-UNITS = re.compile(r"Units ?[:=] ?(?P<unit>sectors|cylinders) of (?P<n>\d+) \* (?P<sector>\d+) = \d+ bytes")
+DISK = re.compile(r"Disk (?P<device>/\S+): ")
+UNITS = re.compile(r"Units ?[:=] ?(?P<unit>sectors|cylinders) of (?P<n>\d+) \* (?P<sector>\d+)(?: = \d+)? bytes")
 HEAD = re.compile(r"Device\s+(?:Boot\s+)?Start\s+End\s+(?P<third>Sectors|Blocks)\b")
 ROW = re.compile(r"(?P<device>/\S+)\s+(?:\*\s+)?(?P<start>-?\d+)\s+(?P<end>\d+)\s+(?P<n>\d+)(?P<half>[+-]?)\s+"
                  r"(?P<rest>\S.*)")
 OFF_BORDER = re.compile(r"Partition (\d+) does not (?:start|end) on (?:a )?cylinder boundary")
+LBA_HEAD = re.compile(r"Device\s+Boot\s+StartCHS\s+EndCHS\s+StartLBA\s+EndLBA\s+(?P<third>Sectors)\b")
+CHS = re.compile(r"(?<=\s)\d+,\d+,\d+\s+\d+,\d+,\d+(?=\s)")
 NUMBERED_HEAD = re.compile(r"#\s+Start\s+End\s+Size\b")
 NUMBERED = re.compile(r"(?P<number>\d+)\s+(?P<start>-?\d+)\s+\d+\s+[\d.]+[KMGTP]?\s+\S")
 DEVICE_ALONE = re.compile(r"/\S+(?:\s+\*)?")
@@ -68,7 +71,7 @@ def read(text: str) -> list[Partition]:
 
 def _parts(text: str) -> Iterator[Partition | str]:
     """Partitions, and what is wrong."""
-    if re.search(r"^(?:BYT|CHS|CYL);", text, re.M):
+    if re.search(r"^\s*(?:(?:BYT|CHS|CYL);|/\S+?:[\d.]+\w+:\w+:\d+:\d+:)", text, re.M):
         return _of_parted(text)
     if '"partitiontable"' in text or text.lstrip().startswith("{"):
         return _of_sfdisk(text)
@@ -161,14 +164,14 @@ def _of_fdisk(text: str) -> Iterator[Partition | str]:
             unit = _Unit(int(match["n"]) if match["unit"] == "cylinders" else 1, int(match["sector"]))
             if problem := _sector(unit.sector_bytes, device or "the disk"):
                 yield problem
-        elif match := HEAD.search(line):
+        elif match := HEAD.search(line) or LBA_HEAD.search(line):
             third, open_head = match["third"], True
         elif NUMBERED_HEAD.match(line):
             is_numbered = open_head = True
         elif is_numbered and (match := NUMBERED.match(line)):
             open_head = False
             yield Partition(_numbered(device, match["number"]), int(match["start"]) * unit.sector_bytes, unit.sector_bytes)
-        elif third and (match := ROW.match(line)):
+        elif third and (match := ROW.match(CHS.sub("", line))):
             open_head = False
             if not CONTAINER.search(match["rest"]):
                 yield _of_row(match, unit, third, off_border)

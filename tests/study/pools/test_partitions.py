@@ -70,6 +70,17 @@ BYT;
 1:262178s:264191s:2014s:free;
 2:264192s:976773119s:976508928s:ntfs:Basic data partition:msftdata;
 """
+OLDEST = CYLINDERS.replace(" = 8225280 bytes", " bytes").replace("160.0 GB, 160041885696 bytes",
+                                                                 "255 heads, 63 sectors, 19457 cylinders")
+BUSYBOX = """\
+Disk /dev/sda: 119 GB, 128035676160 bytes, 250069680 sectors
+15566 cylinders, 255 heads, 63 sectors/track
+Units: sectors of 1 * 512 = 512 bytes
+
+Device  Boot StartCHS    EndCHS        StartLBA     EndLBA    Sectors  Size Id Type
+/dev/sda1 *  0,1,1       12,254,63           63     208844     208782  101M 83 Linux
+/dev/sda2    1023,254,63 1023,254,63     210944  250068991  249858048  119G 83 Linux
+"""
 SFDISK = json.dumps({"partitiontable": {
     "label": "gpt", "device": "/dev/vda", "unit": "sectors", "sectorsize": 4096, "partitions": [
         {"node": "/dev/vda1", "start": 256, "size": 131072, "type": "C12A"},
@@ -81,6 +92,9 @@ SFDISK = json.dumps({"partitiontable": {
     (GPT, {"/dev/nvme0n1p1": 2**20, "/dev/nvme0n1p2": 131329 * 4096}),
     (OLD, {"/dev/sdb1": 63 * 512, "/dev/mapper/a-long-name-that-is-wrapped-part2": 208896 * 512}),
     (CYLINDERS, {"/dev/sda1": 63 * 512, "/dev/sda2": 13 * 16065 * 512}),
+    (OLDEST, {"/dev/sda1": 63 * 512, "/dev/sda2": 13 * 16065 * 512}),
+    (BUSYBOX, {"/dev/sda1": 63 * 512, "/dev/sda2": 210944 * 512}),
+    (PARTED.removeprefix("BYT;\n"), {"/dev/sda1": 34 * 512, "/dev/sda2": 264192 * 512}),
     (GPT_2013, {"/dev/sda1": 2**20, "/dev/sda2": 34 * 512}),
     (PARTED, {"/dev/sda1": 34 * 512, "/dev/sda2": 264192 * 512}),
     (PARTED.replace(":512:4096:", ":4096:4096:"), {"/dev/sda1": 34 * 4096, "/dev/sda2": 264192 * 4096}),
