@@ -13,6 +13,7 @@ from study.commands import main as cli
 from study.runs.plan import plan
 from study.runs.runner import run
 
+pytest_plugins = ["support.imported_runs"]
 FIRST = ("test_reproduction.py",)       # what it compiles, all later tests find compiled
 COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replays"}     # folders
 LONGEST = ("test_zfs_files.py", "test_exchange.py")

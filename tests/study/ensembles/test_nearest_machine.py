@@ -74,7 +74,8 @@ def test_what_is_written_is_read(tmp_path, monkeypatch):
     assert nearest_machine.read("a") == MACHINE
 
 
-@pytest.mark.parametrize(("text", "words"), [("of = ", "is not TOML"), ("of = 'a'", "values"), ("odd = 1", "entry of is missing")])
+@pytest.mark.parametrize(("text", "words"), [
+    ("of = ", "is not TOML"), ("of = 'a'", "values"), ("odd = 1", "entry of is missing")])
 def test_a_damaged_file_is_one_sentence(tmp_path, monkeypatch, text, words):
     monkeypatch.setattr(nearest_machine, "data_file", tmp_path.joinpath)
     (tmp_path / nearest_machine.FOLDER).mkdir()

@@ -10,7 +10,7 @@ from study.ingest import imports
 from study.runs.folder import manifest
 from study.store import store
 
-FIXTURES = Path(__file__).parent / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "study" / "ingest" / "fixtures"
 
 
 @pytest.fixture(scope="session")
