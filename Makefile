@@ -3,7 +3,7 @@ PYTHON ?= python3
 STUDY   = .venv/bin/study
 TRACES ?= data/traces
 
-.PHONY: help reproduce test check lab bench verify results clean ready ready-bench
+.PHONY: help reproduce test check lab bench fuzz verify results clean ready ready-bench
 
 help:
 	@echo 'make reproduce   run every notebook, print the scoreboard, write figures, results and paper/paper.pdf'
@@ -13,6 +13,7 @@ help:
 	@echo 'make lab         JupyterLab on notebooks/index.ipynb, which shows all of them'
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
 	@echo 'make bench       benchmarks, as ratios within the run'
+	@echo 'make fuzz        broken files for the importers, a minute each'
 	@echo 'make results     accept changed results on purpose (rewrites paper/results.json)'
 	@echo 'make clean       remove what was generated: all of papermill_runs (your own runs too), figures, paper, compiled kernels'
 
@@ -35,6 +36,10 @@ verify: ready
 
 bench: ready-bench
 	@.venv/bin/python -m pytest --timeout 3600 benchmarks
+
+fuzz: ready
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock
+	@.venv/bin/python tests/drivers/fuzz_importers.py
 
 results: ready
 	@$(STUDY) reproduce --accept

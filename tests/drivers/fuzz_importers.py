@@ -1,0 +1,76 @@
+"""A fuzzer led by coverage over the importers of text and JSON: `make fuzz`, a minute each, or `SECONDS=600 make fuzz`.
+
+It begins with the fixtures. What is no UserError, takes over ten seconds or two GiB ends it with exit code 1 and leaves the
+input in .cache/fuzz. Logs of transactions are DuckDB's to read, and are left to Hypothesis.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+with atheris.instrument_imports(include=["study.ingest"]):
+    from study.errors import UserError
+    from study.ingest import imports
+    from support import zpool_text
+
+FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
+ROWS = {"tank": list(range(31)), "  mirror": list(range(31)), "logs": [None] * 31, "  sdb": [0] * 31}
+SEEDS = {
+    "pgbench": ("run.txt", [*FIXTURES.glob("pgbench/*/run.txt")]),
+    "sysbench": ("run.txt", [*FIXTURES.glob("sysbench/*.txt")]),
+    "fio": ("run.json", [*FIXTURES.glob("fio/*.json"), FIXTURES / "fio/one/one.json", FIXTURES / "fio/terse.txt"]),
+    "zpool": ("zpool.txt", [zpool_text.table("2.2", "lq", [ROWS, ROWS], [1795221912, 1795221913]),
+                            zpool_text.waits("2.2", "tank", [("1ns", [1] * 11), ("3ns", [2] * 11)])]),
+    "iostat": ("iostat.txt", [*FIXTURES.glob("iostat/*")]),
+    "filebench": ("run.txt", ["1: 2.0: Running...\n1: 4.0: Run took 2 seconds...\n1: 4.1: Per-Operation Breakdown\n"
+                              "read 4255ops/s 33.2mb/s 45.7ms/op 67us/op-cpu\n1: 4.1:\n"
+                              "IO Summary: 8510 ops 4255.0 ops/s, (4255/0 r/w) 33.2mb/s, 188us cpu/op, 45.7ms latency\n"])}
+
+
+def read(content: bytes, path: Path) -> None:
+    """As far as an import reads before it keeps."""
+    path.write_bytes(content)
+    try:
+        for module, sources in imports.recognised(imports.Given("x", [(path, path.name)], []))[0].items():
+            if sources[0].kind not in ("log", "raw"):
+                for series in imports._read(module, sources, path.parent, imports.Options()).series:
+                    series.table()
+                    imports._of_series(module.TOOL, series)
+    except UserError:
+        pass
+
+
+def fuzz(tool: str, seconds: str) -> None:
+    """In a process of its own, since atheris ends the one that it is in."""
+    name, seeds = SEEDS[tool]
+    left = ROOT / ".cache" / "fuzz"
+    left.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus"
+        corpus.mkdir()
+        for n, seed in enumerate(seeds):
+            (corpus / str(n)).write_bytes(seed.read_bytes() if isinstance(seed, Path) else seed.encode())
+        atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", "-max_len=8192", "-timeout=10", "-rss_limit_mb=2048",
+                       f"-artifact_prefix={left}/{tool}-", str(corpus)], lambda content: read(content, Path(folder) / name))
+        atheris.Fuzz()
+
+
+def main() -> None:
+    seconds = os.environ.get("SECONDS", "60")
+    failed = [tool for tool in SEEDS
+              if subprocess.run([sys.executable, __file__, tool, seconds], timeout=int(seconds) + 600).returncode]
+    print("importers that an input broke:", ", ".join(failed) or "none")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        fuzz(*sys.argv[1:])
+    else:
+        main()
