@@ -190,7 +190,8 @@ def dedup():
     enter_all(new_table(params, 500).unique, keys)
     for changed in ({"n_unique": 16_000, "l2_bytes": 2**26, "gap_ns": 10 * MS}, {"is_free": 1, "gap_ns": 10 * MS},
                     {"n_duplicate": 100, "found_share": 0.5, "gap_ns": 10 * MS}):
-        test_dedup_writes.run(txg=era("b141").txg._replace(timeout_ns=300 * MS), warm_ns=0, duration_ns=2 * 10**9, **changed)
+        txg = test_dedup_writes.TXG._replace(timeout_ns=300 * MS)
+        test_dedup_writes.run(txg=txg, warm_ns=0, duration_ns=2 * 10**9, **changed)
 
 
 def appliances():

@@ -16,7 +16,10 @@ BASE = Settings(n_leaves=4, n_unique=2000, arc=ArcParams(4 * LIMIT, LIMIT), max_
 RULES = rules_of("b141", SheetParams(disk_bytes=10**12, depth=32, window=8))
 
 
-def run(seed=1, txg=era("b141").txg, **changed):
+TXG = era("b141").txg
+
+
+def run(seed=1, txg=TXG, **changed):
     return simulate(BASE._replace(**changed), RULES, txg, l2_params=era("b141").l2arc, seed=seed)
 
 
