@@ -161,7 +161,7 @@ def _verdict(ratio: float, needed: float, room: float, is_full: bool) -> tuple[b
         return False, (f"the ratio is {ratio:.2f}, and below {LEAST_RATIO:g} more is lost than won; compression or clones "
                        "cost less")
     if needed > room:
-        return False, (f"the table takes {needed / gib:.3g} GiB {when}, but memory leaves {room / gib:.3g} GiB for metadata, "
-                       "so that writes and frees wait for disks")
+        return False, (f"the table takes {needed / gib:.3g} GiB {when}, but memory leaves {room / gib:.3g} GiB for "
+                       "metadata, so that writes and frees wait for disks")
     return True, (f"the ratio is {ratio:.2f}, and the table's {needed / gib:.3g} GiB {when} fit into the "
                   f"{room / gib:.3g} GiB that memory leaves for metadata")
