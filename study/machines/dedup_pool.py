@@ -32,6 +32,7 @@ BUILD = "b141"
 SHA256_RATE = 155e6     # B/s of a core of 2.66 to 2.93 GHz, 150 to 165 (conditions 10.9: S. Gueron, V. Krasnov, July 2012)
 FLETCHER_RATE = 1e9     # B/s; not known, and far above the disks: no result here depends on it
 COPY_RATE = 1e9         # B/s from user space; likewise
+FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are asked for, not more
 CALL_NS = 8000          # of a call at least; likewise, for blocks of 8 KiB and more
 THREADS = 8             # that write a group: zio_taskqs of 2010, at most as many as 80 % of the processors
 
@@ -86,7 +87,7 @@ def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
         found_share=machine.found_share if has_dedup else 0.0,
         is_free=int(machine.is_free), block_bytes=machine.block_bytes,
         gap_ns=round(1e9 * machine.block_bytes / machine.offered) if machine.offered else 0,
-        copy_ns=1 if machine.is_free else max(CALL_NS, round(1e9 * machine.block_bytes / COPY_RATE)),
+        copy_ns=FREE_NS if machine.is_free else max(CALL_NS, round(1e9 * machine.block_bytes / COPY_RATE)),
         hash_ns=round(1e9 * machine.block_bytes / rate), threads=machine.threads, leaf_disk_bytes=machine.leaf_disk_bytes,
         arc=ArcParams(4 * limit, limit), max_limit=max_limit_bytes(int(machine.memory_bytes), build.txg),
         l2_bytes=round(machine.l2_bytes / scale), span_bytes=params.disk_bytes // 2,

@@ -89,5 +89,6 @@ def table(seed: int) -> pd.DataFrame:
 
 def metrics(shown: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    return pd.DataFrame([(f"ratio.{i}.{column}", row[column], "1") for i, row in enumerate(shown.to_dict("records"), start=1)
-                         for column in ("8K", "128K")], columns=["name", "value", "unit"])
+    return pd.DataFrame([(f"ratio.kind-{i}.{column.lower()}", row[column], "1")
+                         for i, row in enumerate(shown.to_dict("records"), start=1) for column in ("8K", "128K")],
+                        columns=["name", "value", "unit"])
