@@ -207,7 +207,7 @@ STUDY: dict[str, Notebook] = {
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
     "13_dedup": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=0.7,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
         parameters={
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool, striped"),
             "block_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="block that is written"),
