@@ -37,7 +37,7 @@ def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, said: float) -> F
         axes.set_xlabel("pages changed (%)")
     left.set_ylabel("gain of 8K over 128K")
     left.set_ylim(0.8, 16)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=6, columnspacing=1)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
     return figure
 
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from model.devices.data_sheet import SheetParams, new_drive
 from model.devices.ssd import SsdParams
 from model.simulations.dedup_writes.run import Result, simulate
-from model.simulations.dedup_writes.state import ARC_LEAST_BYTES, BLOCK_BYTES, Settings
+from model.simulations.dedup_writes.state import ARC_LEAST_BYTES, BLOCK_BYTES, Settings, largest_arc_bytes
 from model.simulations.rules import Rules
-from model.zfs.arc.arc import ArcParams, greatest_c
+from model.zfs.arc.arc import ArcParams
 from model.zfs.dedup.zap import ZapParams, leaf_entries
 from model.zfs.eras import era
 from model.zfs.txg.throttle import max_limit_bytes
@@ -65,7 +65,7 @@ def metadata_room(memory_bytes: float, release: str) -> float:
     """B that metadata may take. UserError for less memory than the least ARC needs."""
     if release not in ("2010", "openzfs"):
         raise UserError(f"release is '{release}', but limits are known of 2010 and openzfs; take one of these")
-    arc = greatest_c(int(memory_bytes)) if release == "2010" else memory_bytes / 2
+    arc = largest_arc_bytes(int(memory_bytes)) if release == "2010" else memory_bytes / 2
     if arc < ARC_LEAST_BYTES:
         raise UserError(f"memory of {memory_bytes / 2**20:.0f} MiB gives an ARC of {arc / 2**20:.0f} MiB, but ZFS has "
                         f"{ARC_LEAST_BYTES // 2**20} MiB at least; give more")

@@ -15,7 +15,7 @@ from model.events.streams import stream
 from model.jit import kernel
 from model.simulations.dedup_writes import columns as at
 from model.zfs.arc import scalars as scalar
-from model.zfs.arc.arc import ArcParams, access, new_arc, new_block
+from model.zfs.arc.arc import ArcParams, access, greatest_c, new_arc, new_block
 from model.zfs.arc.l2arc import L2arc, L2arcParams, new_l2arc, starts_with
 from model.zfs.arc.lists import L2_CACHEABLE, Arc, release
 from model.zfs.dedup.zap import INDIRECT_FANOUT
@@ -124,6 +124,11 @@ def _warm(settings, arc, l2, l2_params, levels, seed):
     rest = order[n_in_core:].astype(np.int64)
     if settings.l2_bytes and len(rest):
         starts_with(l2, l2_params, arc, rest, np.full(len(rest), BLOCK_BYTES), L2_CACHEABLE)
+
+
+def largest_arc_bytes(memory_bytes: int) -> int:
+    """B of the ARC of a machine with so much memory."""
+    return greatest_c(memory_bytes)
 
 
 def check_settings(settings: Settings) -> None:

@@ -51,12 +51,12 @@ class Zap(NamedTuple):
     scalars: np.ndarray  # likewise
 
 
-def leaf_chunks(leaf_shift):
+def leaf_chunks(leaf_shift: int) -> int:
     """Chunks in a leaf of 2^leaf_shift bytes: what its header (two chunks) and its hash table leave."""
     return ((1 << leaf_shift) - 2 * (1 << leaf_shift - 5)) // CHUNK_BYTES - 2
 
 
-def leaf_entries(params):
+def leaf_entries(params: ZapParams) -> int:
     """Entries that fit in a leaf."""
     return leaf_chunks(params.leaf_shift) // params.entry_chunks
 

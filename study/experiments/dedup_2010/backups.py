@@ -6,19 +6,17 @@ before. So each backup but the first adds its changed blocks, and nothing else:
     ratio(b) = n / (1 + (n - 1) c(b))       c(b): share of the blocks of b bytes in which a page was changed
     gain     = ratio(8K) / ratio(128K)      16 at most: all 16 pages of a record are stored for one that was changed
 
-Pages are changed as the models of two databases change them: pgbench (`model.databases.postgres.pgbench`: an account for
-each transaction, any, and a row at the end of the history) and order entry (`model.simulations.order_entry.workload`: some
-pieces of the database are hot).
+Pages are changed as the models of two databases change them: pgbench (`model.databases.postgres.page_changes`: an account
+for each transaction, any, and a row at the end of the history) and order entry
+(`model.simulations.order_entry.changes`: some pieces of the database are hot).
 """
-import math
-
 import numpy as np
 import pandas as pd
 
-from model.databases.postgres.pgbench import ACCOUNTS_TABLE, HISTORY_TABLE, pgbench_tables, rows_in_page
+from model.databases.postgres.page_changes import changed_pages as pages_of_pgbench
 from model.events.streams import stream
+from model.simulations.order_entry.changes import changed_records
 from model.simulations.order_entry.state import Orders
-from model.simulations.order_entry.workload import draw_changes
 from study.documents import priors
 from study.ensembles import ensembles, intervals
 from study.ensembles.effects import changed as what_changed
@@ -39,12 +37,8 @@ def changed_pages(load: str, changes: float, hot_accesses: float, seed: int, int
     n, name = max(1, round(changes * N_PAGES)), f"{load} {interval}"
     if load == ORDER_ENTRY:
         orders = Orders(n_records=N_PAGES, hot_share=HOT_SHARE, hot_hits=hot_accesses)
-        return np.unique(draw_changes(orders, (n,), seed, name))
-    tables = pgbench_tables(1)
-    n_history = min(N_PAGES // 2, math.ceil(n / rows_in_page(tables[HISTORY_TABLE])))
-    n_accounts = (N_PAGES - n_history) * rows_in_page(tables[ACCOUNTS_TABLE])
-    accounts = stream(seed, name).integers(0, n_accounts, n) // rows_in_page(tables[ACCOUNTS_TABLE])
-    return np.unique(np.concatenate([accounts, np.arange(N_PAGES - n_history, N_PAGES)]))
+        return np.unique(changed_records(orders, n, seed, name))
+    return pages_of_pgbench(N_PAGES, stream(seed, name).random(n))
 
 
 def shares(load: str, changes: float, hot_accesses: float, seed: int) -> tuple[float, float]:
