@@ -8,6 +8,7 @@
     dmu        files as records and indirect blocks; what is dirty; reading ahead
     txg        when a transaction group ends, and how fast its writes are prepared
     zil        the intent log, which a commit waits for
+    dedup      the dedup table: which of its blocks are read, filled, split and dirtied
 
 `shared_numbers` has what several of them take for granted.
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from study import errors
-from study.commands import advise, age, align, complete, ingest, pool, predict
+from study.commands import advise, age, align, complete, dedup, ingest, pool, predict
 from study.commands import sweep as sweep_verb
 from study.commands.replay import replay
 from study.commands.result import Json, give
@@ -32,7 +32,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False,
                        "machine of your own. To begin with: study run 90, then study claims.")
 check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
 machine = typer.Typer(rich_markup_mode="rich")
-for verb in (pool.pool, predict.predict, advise.advise, align.align, age.age):
+for verb in (pool.pool, dedup.dedup, predict.predict, advise.advise, align.align, age.age):
     machine.command(rich_help_panel=MACHINE)(verb)
 machine.command(rich_help_panel=RUNS)(ingest.ingest)
 app.add_typer(machine)

@@ -213,6 +213,19 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS,
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
+    "13_dedup": Notebook(
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
+        parameters={
+            "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool, striped"),
+            "block_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="block that is written"),
+            "cached_percent": Parameter(kind="int", unit="%", low=1, high=200,
+                                        help="cache device (L2ARC), in parts of the table"),
+            "seconds": Parameter(kind="float", unit="s", low=6, high=600, help="time simulated of each run"),
+            "n_backups": Parameter(kind="int", low=2, high=400, help="full backups that are kept"),
+            "hot_percent": Parameter(kind="int", unit="%", low=20, high=95,
+                                     help="of the changes: on the hottest fifth of the pages (order entry)"),
+            "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
+        }),
     "14_lun_alignment": Notebook(
         keeps=("lun-alignment",),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,

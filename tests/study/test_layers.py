@@ -16,13 +16,14 @@ from study.project import ROOT
 # From the top down; what stands on one line does not import each other.
 MODEL = """
     model.simulations.filebench_oltp  model.simulations.sequential_reads  model.simulations.order_entry
+    model.simulations.dedup_writes
     model.simulations
     model.databases.postgres  model.databases.innodb  model.databases.oracle  model.filesystems.zfs  model.filesystems.ufs
     model.filesystems
     model.zfs.eras
     model.zfs.ageing  model.zfs.dmu
     model.zfs.metaslab
-    model.zfs.vdev  model.zfs.arc  model.zfs.space  model.zfs.txg  model.zfs.zil
+    model.zfs.vdev  model.zfs.arc  model.zfs.space  model.zfs.txg  model.zfs.zil  model.zfs.dedup
     model.zfs.shared_numbers
     model.devices
     model.structures  model.events

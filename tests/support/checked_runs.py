@@ -3,6 +3,7 @@
 import numpy as np
 import test_bitmap_maps
 import test_block_requests
+import test_dedup_writes
 import test_disk
 import test_exchange
 import test_forecast
@@ -53,6 +54,8 @@ from model.zfs.ageing.described import count_bytes
 from model.zfs.ageing.rewrites import Rewrites, operations
 from model.zfs.arc import replay as arc_replay
 from model.zfs.arc.arc import ArcParams, new_arc
+from model.zfs.dedup.table import group, new_table
+from model.zfs.dedup.zap import ZapParams, enter_all
 from model.zfs.dmu.recordsize import new_records, overwrite_all
 from model.zfs.eras import era
 from model.zfs.space.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
@@ -183,6 +186,18 @@ def allocators():
     operations(Rewrites(n_records=10, n_txgs=3, per_txg=5, log_per_txg=1, log_records=2), 2**20, 1)
 
 
+def dedup():
+    params = ZapParams(leaf_shift=9)
+    table, keys = new_table(params, 2000), stream(7, "keys").integers(0, 2**63, 500)
+    for txg, is_free in ((1, False), (2, False), (3, True), (4, True)):
+        group(table, keys, txg, is_free)
+    enter_all(new_table(params, 500).unique, keys)
+    for changed in ({"n_unique": 16_000, "l2_bytes": 2**26, "gap_ns": 10 * MS}, {"is_free": 1, "gap_ns": 10 * MS},
+                    {"n_duplicate": 100, "found_share": 0.5, "gap_ns": 10 * MS}):
+        txg = test_dedup_writes.TXG._replace(timeout_ns=300 * MS)
+        test_dedup_writes.run(txg=txg, warm_ns=0, duration_ns=2 * 10**9, **changed)
+
+
 def appliances():
     for has_slog in (0, 1):
         site = order_entry_pools.site_of(order_entry_defects.TINY._replace(has_slog=has_slog), n_other=20 * has_slog)
@@ -192,5 +207,5 @@ def appliances():
 
 def main():
     zfs_files_laws.sample_few_indirect_blocks()
-    for family in (caches, zfetch, devices, file_systems, databases, allocators, appliances):
+    for family in (caches, zfetch, devices, file_systems, databases, allocators, dedup, appliances):
         family()

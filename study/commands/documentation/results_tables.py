@@ -134,6 +134,9 @@ def summary() -> dict[str, list[Row]]:
         "10_your_ladder": [("Which step gives most on your machine?", "–",
                             f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "
                             "with safe steps", "–")],
+        "13_dedup": [("2010: gain of 8K blocks over 128K, of dedup", "up to 10 times",
+                      f"{n.span('13_dedup/gain', '.1f')} times; best guess {n('13_dedup/gain.best-guess', '.1f')}",
+                      n.grade("dedup-ratio"))],
         "14_lun_alignment": [("2010: a misaligned LUN is slower", "2 to 4 times",
                               f"{n.span('14_lun_alignment/unfitted.slowdown', '.1f')} times; best guess "
                               f"{n('14_lun_alignment/unfitted.slowdown-best-guess', '.1f')}", n.grade("alignment-loss"))],

@@ -121,7 +121,7 @@ def test_params_prints_the_schema(study):
     ["run", "90", "-p", "line_kb=64"], ["diff", "a", "b"], ["trace", "nothing"], ["query", "SELECT 1", "--format", "xml"],
     ["query", "SELECT 1", "--format", "parquet"], ["export", "--format", "gif"], ["export", "--width", "wall"],
     ["run"], ["run", "90", "--draw", "2"], ["run", "90", "--workers", "0"], ["run", "9*"], ["preditc"], ["predict"],
-    ["pool", "nowhere.txt"], ["pool", "--fill", "half"],
+    ["pool", "nowhere.txt"], ["pool", "--fill", "half"], ["dedup", "nowhere.txt"], ["dedup", "README.md"],
     ["pool", "--fill", "0.5", "--fragmentation", "40", "--disk", "1e30"],
     ["age", "--turnovers", "inf"], ["age", "--used-pct", "101"], ["claims", "90"], ["claims", "nothing-like-it"],
 ])

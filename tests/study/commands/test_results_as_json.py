@@ -3,6 +3,7 @@ import json
 import os
 import random
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from study.store import results
 pytestmark = pytest.mark.slow      # kernels of Jupyter are started
 
 ALLOC = DATA / "traces" / "alloc"
+DDT = Path(__file__).parents[1] / "pools" / "ddt" / "zol_06_zdb_ddd.txt"
 TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
 NO_RESULT = {("lab",)}      # it does not come back
 
@@ -46,7 +48,7 @@ def test_every_verb_that_prints_a_result_has_json():
     (["params", "90"], 0), (["claims"], 0), (["claims", "oltp-gain"], 0), (["claims", "--grade", "predicted"], 0),
     (["query", "SELECT * FROM claims"], 0), (["docs", "--check"], None), (["verify", TRACE.parent], 0),
     (["replay", "vdev-cache", TRACE], 0), (["replay", "vdev-cache", TRACE, "--max", 1], 1), (["advise", "--today"], 0),
-    (["pool", "--fill", "0.5", "--fragmentation", "40"], 0),
+    (["pool", "--fill", "0.5", "--fragmentation", "40"], 0), (["dedup", DDT], 0),
     (["age", "--era", "b103", "--disk-gb", "10", "--records", "10000"], 0),
     (["replay", "alloc", ALLOC / "edge__103_ff__ops.parquet", "--variant", "103_ff"], 0)])
 def test_what_is_printed_is_one_json_document(study, words, code):

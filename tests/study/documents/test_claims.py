@@ -13,8 +13,8 @@ from study.project import DATA, NOTEBOOKS
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?")
 IN_WORDS = {"four": "4", "three": "3", "seven": "7", "nine": "9", "five": "5", "half": "50", "doubling": "100"}
 GRADING = {"01_vdev_cache_oltp", "02_vdev_cache_seqread", "03_first_fit_best_fit", "04_oltp_gain", "05_io_size_correlation",
-           "06_exchange", "07_pgbench_ladder", "08_sysbench_ladders", "09_postgres_checkpoints", "14_lun_alignment",
-           "15_storage_tiers"}
+           "06_exchange", "07_pgbench_ladder", "08_sysbench_ladders", "09_postgres_checkpoints", "13_dedup",
+           "14_lun_alignment", "15_storage_tiers"}
 CLAIMS = claims.read()
 TABLE = claims._Published(published.runs())
 ENTRY = """

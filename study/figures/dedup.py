@@ -1,0 +1,71 @@
+"""Figures of `13_dedup`. Blue is with dedup, orange with a cache device besides, grey without; dashed is what was said."""
+import pandas as pd
+from matplotlib.figure import Figure
+
+from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas, ratio_ticks
+
+COLOURS = (BLUE, ORANGE, GREEN, RED)
+
+
+def memory(grown: pd.DataFrame, published: pd.DataFrame, said: float) -> Figure:
+    """Bytes of the table for an entry as it grows, and what published outputs of zdb show."""
+    figure, axes = canvas(aspect=0.62)
+    axes.plot(grown.entries, grown.in_core, color=BLUE, label="model, 4 KiB leaves of 31 entries")
+    axes.plot(published.entries, published.in_core, "D", color=BLACK, ms=4, label="published zdb -DD, zpool -D")
+    axes.axhline(said, color=BLACK, lw=0.7, ls="--")
+    axes.annotate("post of 2010: 200", (grown.entries.min(), said), xytext=(0, 3), textcoords="offset points", fontsize=7)
+    axes.set_xscale("log")
+    axes.set_ylim(0, 290)
+    axes.set_xlabel("entries")
+    axes.set_ylabel("in core (B for an entry)")
+    axes.legend(loc="lower right")
+    return figure
+
+
+def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, said: float) -> Figure:
+    """How much better 8K dedups than 128K: over the share of changed pages, by load and backups, and by clustering."""
+    figure, (left, right) = canvas(aspect=0.7, columns=2, sharey=True)
+    for style, (load, of_load) in zip(("-", ":"), over_changes.groupby("load", sort=False), strict=True):
+        for colour, (backups, rows) in zip(COLOURS, of_load.groupby("backups"), strict=False):
+            left.plot(100 * rows.share, rows.gain, style, color=colour, label=f"{backups:.0f}, {load}")
+    for colour, (run, rows) in zip(COLOURS, over_runs.groupby("run"), strict=False):
+        right.plot(100 * rows.share, rows.gain, color=colour, label=f"runs of {run}")
+    for axes in (left, right):
+        axes.axhline(said, color=BLACK, lw=0.7, ls="--")
+        axes.set_xscale("log")
+        ratio_ticks(axes.xaxis)
+        axes.set_xlabel("pages changed (%)")
+    left.set_ylabel("gain of 8K over 128K")
+    left.set_ylim(0.8, 16)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
+    return figure
+
+
+def batches(rows: pd.DataFrame) -> Figure:
+    """Writes of data that one write of a table block stands for."""
+    figure, axes = canvas(aspect=0.6)
+    for colour, (block, of_block) in zip(COLOURS, rows.groupby("block"), strict=False):
+        axes.loglog(of_block.entries, of_block.blocks_per_write, color=colour, label=f"blocks of {block // 1024} KiB")
+    axes.axhline(10, color=BLACK, lw=0.7, ls="--")
+    axes.set_xlabel("entries of the table")
+    axes.set_ylabel("duplicates for a table block")
+    axes.legend()
+    return figure
+
+
+def cliff(rows: pd.DataFrame) -> Figure:
+    """Sustained writes, and the longest a call waited, over the size of the table."""
+    figure, panels = canvas(aspect=0.95, rows=2, sharex=True)
+    without = rows[rows.what == "without dedup"].iloc[0]
+    for axes, column, label in zip(panels, ("mb_per_s", "most_ms"), ("writes (MB/s)", "longest call (ms)"), strict=True):
+        axes.axhline(without[column], color=GREY, lw=1, label="without dedup")
+        for colour, (what, of_what) in zip(COLOURS, rows[rows.what != "without dedup"].groupby("what", sort=False),
+                                           strict=False):
+            axes.plot(of_what.times, of_what[column], "o-", ms=3, color=colour, label=what)
+        axes.set_yscale("log")
+        axes.set_ylabel(label)
+    panels[1].set_xscale("log", base=2)
+    panels[1].set_xticks(sorted(rows.times.unique()), [f"{times:g}" for times in sorted(rows.times.unique())])
+    panels[1].set_xlabel("table, in what memory may hold of it")
+    panels[0].legend()
+    return figure

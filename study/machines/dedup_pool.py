@@ -1,0 +1,168 @@
+"""What dedup asks of a machine: memory for the table, and the rate of writes when not all of it is there.
+
+    pool = describe(ddt.read(path), memory_bytes, …)    what `study dedup` prints
+    rates(machine)                                      MB/s with dedup and without, simulated
+
+How much of memory may hold metadata, the table among it, is a rule of the release:
+
+    2010       a quarter of the ARC, which is all memory but 1 GiB, and at least three quarters (`arc_init`; spec 7.1, 8)
+    openzfs    three quarters of the ARC, which is half of memory (Linux, 0.7 to 2.1: zfs(4), zfs_arc_meta_limit_percent and
+               zfs_arc_max). Later releases have no limit of its own.
+"""
+import math
+from typing import NamedTuple
+
+from model.devices.data_sheet import SheetParams, new_drive
+from model.devices.ssd import SsdParams
+from model.simulations.dedup_writes.run import Result, simulate
+from model.simulations.dedup_writes.state import ARC_LEAST_BYTES, BLOCK_BYTES, Settings, largest_arc_bytes
+from model.simulations.rules import Rules
+from model.zfs.arc.arc import ArcParams
+from model.zfs.dedup.zap import ZapParams, leaf_entries
+from model.zfs.eras import era
+from model.zfs.txg.throttle import max_limit_bytes
+from study.errors import UserError
+from study.machines import hardware
+from study.pools.ddt import Ddt
+
+MEAN_FILL = 0.693       # ln 2: of leaves that split in halves when they are full, on the average (tests/model/zfs/dedup)
+LEAST_RATIO = 2.0       # from which on dedup may pay: docs.oracle.com/cd/E36784_01/html/E39134/fsdedup-1.html
+TABLE_BLOCKS = 2**16    # about as many table blocks are simulated as fit in memory: a machine to scale
+BUILD = "b141"
+SHA256_RATE = 155e6     # B/s of a core of 2.66 to 2.93 GHz, 150 to 165 (conditions 10.9: S. Gueron, V. Krasnov, July 2012)
+FLETCHER_RATE = 1e9     # B/s; not known, and far above the disks: no result here depends on it
+COPY_RATE = 1e9         # B/s from user space; likewise
+FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are asked for, not more
+CALL_NS = 8000          # of a call at least; likewise, for blocks of 8 KiB and more
+THREADS = 8             # that write a group: zio_taskqs of 2010, at most as many as 80 % of the processors
+
+
+class DedupMachine(NamedTuple):
+    """A pool with dedup and who writes to it; sizes at full size, in bytes."""
+    unique_bytes: float             # of the table's unique object, in core
+    duplicate_bytes: float = 0.0    # likewise of its duplicate one
+    limit_bytes: float = 2**32      # of metadata in memory
+    l2_bytes: float = 0.0           # of a cache device
+    memory_bytes: float = 16 * 2**30
+    block_bytes: int = 8192
+    found_share: float = 0.0        # of the blocks that are written: there is such a block already
+    n_disks: int = 8
+    sheet: str = "sata-7k2-1tb"
+    threads: int = THREADS
+    is_free: bool = False
+    offered: float = 0.0            # B/s that are written; 0: as fast as it goes
+    leaf_disk_bytes: int = BLOCK_BYTES
+    seconds: float = 40.0
+    warm_s: float = 15.0
+
+
+def entry_bytes() -> float:
+    """In core, of a grown table of the first release; 191 B."""
+    return BLOCK_BYTES / (leaf_entries(ZapParams()) * MEAN_FILL)
+
+
+def metadata_room(memory_bytes: float, release: str) -> float:
+    """B that metadata may take. UserError for less memory than the least ARC needs."""
+    if release not in ("2010", "openzfs"):
+        raise UserError(f"release is '{release}', but limits are known of 2010 and openzfs; take one of these")
+    arc = largest_arc_bytes(int(memory_bytes)) if release == "2010" else memory_bytes / 2
+    if arc < ARC_LEAST_BYTES:
+        raise UserError(f"memory of {memory_bytes / 2**20:.0f} MiB gives an ARC of {arc / 2**20:.0f} MiB, but ZFS has "
+                        f"{ARC_LEAST_BYTES // 2**20} MiB at least; give more")
+    return arc / 4 if release == "2010" else 0.75 * arc
+
+
+def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
+    """A run of the machine, to a scale at which TABLE_BLOCKS fit in memory (or at full size, if fewer do)."""
+    params, build = hardware.read(machine.sheet).params, era(BUILD)
+    if not isinstance(params, SheetParams):
+        raise UserError(f"sheet '{machine.sheet}' is no disk; take one of data/hardware that is")
+    scale = max(1.0, machine.limit_bytes / (TABLE_BLOCKS * BLOCK_BYTES))
+    limit = max(round(machine.limit_bytes / scale), ARC_LEAST_BYTES // 4)
+    rate = SHA256_RATE if has_dedup else FLETCHER_RATE
+    settings = Settings(
+        n_leaves=machine.n_disks, has_dedup=int(has_dedup),
+        n_unique=max(1, round(machine.unique_bytes / scale / BLOCK_BYTES)),
+        n_duplicate=round(machine.duplicate_bytes / scale / BLOCK_BYTES),
+        found_share=machine.found_share if has_dedup else 0.0,
+        is_free=int(machine.is_free), block_bytes=machine.block_bytes,
+        gap_ns=round(1e9 * machine.block_bytes / machine.offered) if machine.offered else 0,
+        copy_ns=FREE_NS if machine.is_free else max(CALL_NS, round(1e9 * machine.block_bytes / COPY_RATE)),
+        hash_ns=round(1e9 * machine.block_bytes / rate), threads=machine.threads, leaf_disk_bytes=machine.leaf_disk_bytes,
+        arc=ArcParams(4 * limit, limit), max_limit=max_limit_bytes(int(machine.memory_bytes), build.txg),
+        l2_bytes=round(machine.l2_bytes / scale), span_bytes=params.disk_bytes // 2,
+        warm_ns=round(1e9 * machine.warm_s), duration_ns=round(1e9 * machine.seconds))
+    if settings.found_share and not settings.n_duplicate:
+        settings = settings._replace(n_duplicate=1)
+    rules = Rules(build.cache, build.queue, new_drive(params, ()))
+    ssd = hardware.read("x25-e").params
+    assert isinstance(ssd, SsdParams)
+    return simulate(settings, rules, build.txg, ssd, build.l2arc, seed)
+
+
+def rates(machine: DedupMachine, seed: int = 1) -> tuple[float, float]:
+    """MB/s (10^6) with dedup and without."""
+    with_dedup, without = (simulated(machine, has_dedup, seed).bytes_per_s / 1e6 for has_dedup in (True, False))
+    return with_dedup, without
+
+
+class Forecast(NamedTuple):
+    """What `study dedup` says; bytes, None where it is not known."""
+    entries: int
+    ratio: float
+    mean_block_bytes: float | None
+    table_bytes: float          # in core, now
+    is_estimated: bool          # the size of the table
+    full_bytes: float | None    # when the pool is full
+    room_bytes: float           # for metadata
+    room_entries: float
+    room_data_bytes: float | None   # of unique data, by entries of this size
+    with_mb_per_s: float
+    without_mb_per_s: float
+    pays: bool
+    reason: str
+
+
+def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | None, n_disks: int, sheet: str) -> Forecast:
+    """Whether dedup pays on such a machine. UserError where something about it cannot be."""
+    room, total = metadata_room(memory_bytes, release), table.total
+    size = table.in_core_bytes if table.in_core_bytes is not None else table.entries * entry_bytes()
+    each = size / table.entries
+    unit = total.disk_bytes / total.blocks if total and total.disk_bytes else None
+    if pool_bytes is not None and (unit is None or total is None or pool_bytes < total.disk_bytes):
+        have = "no histogram" if total is None else f"{total.disk_bytes} bytes in its table"
+        raise UserError(f"size of the pool is {pool_bytes:.0f} bytes, but the file has {have}; give a larger size, or the "
+                        "output of -DD")
+    full = None if pool_bytes is None or unit is None else max(size, each * pool_bytes / unit)
+    block = _block(total.logical_bytes / total.blocks if total else 131072)
+    n_unique = sum(bucket.blocks for bucket in table.buckets if bucket.references == 1)
+    share = n_unique / total.blocks if total and total.blocks else 1.0
+    needed = full or size
+    machine = DedupMachine(
+        unique_bytes=needed * share, duplicate_bytes=needed * (1 - share), limit_bytes=room, memory_bytes=memory_bytes,
+        block_bytes=block, found_share=1 - total.blocks / total.referenced_blocks if total else 0.0, n_disks=n_disks,
+        sheet=sheet, seconds=20.0, warm_s=8.0)
+    with_dedup, without = rates(machine)
+    pays, reason = _verdict(table.ratio, needed, room, full is not None)
+    return Forecast(
+        entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
+        table_bytes=size, is_estimated=table.in_core_bytes is None, full_bytes=full, room_bytes=room,
+        room_entries=room / each, room_data_bytes=unit and unit * room / each, with_mb_per_s=with_dedup,
+        without_mb_per_s=without, pays=pays, reason=reason)
+
+
+def _block(mean_bytes: float) -> int:
+    """The size of blocks that is nearest, 512 B to 128 KiB."""
+    return min(2**17, max(512, 2 ** round(math.log2(max(1.0, mean_bytes)))))
+
+
+def _verdict(ratio: float, needed: float, room: float, is_full: bool) -> tuple[bool, str]:
+    gib, when = 2**30, "when the pool is full" if is_full else "now"
+    if ratio < LEAST_RATIO:
+        return False, (f"the ratio is {ratio:.2f}, and below {LEAST_RATIO:g} more is lost than won; compression or clones "
+                       "cost less")
+    if needed > room:
+        return False, (f"the table takes {needed / gib:.3g} GiB {when}, but memory leaves {room / gib:.3g} GiB for "
+                       "metadata, so that writes and frees wait for disks")
+    return True, (f"the ratio is {ratio:.2f}, and the table's {needed / gib:.3g} GiB {when} fit into the "
+                  f"{room / gib:.3g} GiB that memory leaves for metadata")

@@ -1,0 +1,169 @@
+"""The dedup table of a user's own pool, from what `zdb -D` (to `-DDD`), `zdb -S` or `zpool status -D` prints.
+
+    zdb -DD           DDT-sha256-zap-duplicate: 216 entries, size 1784 on disk, 2104 in core      a line for each object
+    zpool status -D   dedup: DDT entries 2873, size 390 on disk, 302 in core                      of an entry
+                      dedup: DDT entries 265611, size 82.9M on disk, 51.0M in core, 51.0M cached (100.00%)    of all: 2.3
+    all, and zdb -S   a histogram, a row for each power of two of references, and `Total`
+    zdb               dedup = 1.07, compress = 1.00, copies = 1.00, dedup * compress / copies = 1.07
+
+*In core* is no memory that was measured. It is the size of the table's blocks that are filled, uncompressed, over its
+entries (zdb.c, `dump_ddt`). `zdb -S` has no table: it prints what there would be, without a size.
+
+Formats: zdb.c and zpool_main.c of onnv_147, illumos, OpenZFS 0.6 to 2.3; published outputs (tests/study/pools/ddt).
+"""
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from study.errors import UserError
+from study.pools.zdb import GZIP, UTF_16
+from study.sizes import size_of
+
+COMMANDS = "zdb -DD POOL"
+SIZE = r"(\d+(?:\.\d+)?[KMGTPE]?B?)"
+OBJECT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
+                    rf"(\d+) entries, size {SIZE} on disk, {SIZE} in core\b")
+STATUS = re.compile(rf"\s*(?:dedup:\s+)?DDT entries (\d+), size {SIZE} on disk, {SIZE} in core"
+                    rf"(?:, {SIZE} cached \(.*\))?\s*$")
+HEAD = re.compile(r"\s*bucket\s+allocated\s+referenced")
+WHOLE = re.compile(r"\s*(?:Simulated DDT histogram|DDT histogram \(aggregated over all DDTs\)):")
+SIMULATED = re.compile(r"\s*Simulated DDT histogram:")
+ROW = re.compile(rf"\s*(Total|\d[\d.]*[KMGTPE]?)(?:\s+{SIZE})" + rf"\s+{SIZE}" * 7 + r"\s*$")
+RATIO = re.compile(r"\s*dedup = (\d+\.\d+)")
+NONE = re.compile(r"\s*(?:dedup: )?(?:no DDT entries|All DDTs are empty)", re.MULTILINE)
+RULE = re.compile(r"[\s_\-]*$|\s*refcnt\s+blocks")
+ANY = re.compile(r"\bDDT\b|\bdedup\b")
+ROUNDED = 1.03      # three digits, of several rows
+
+
+class Bucket(NamedTuple):
+    """Entries with so many references, or twice as many less one: counts of blocks, and bytes."""
+    references: int
+    blocks: int
+    logical_bytes: int
+    physical_bytes: int
+    disk_bytes: int
+    referenced_blocks: int
+    referenced_logical_bytes: int
+    referenced_physical_bytes: int
+    referenced_disk_bytes: int
+
+
+class Ddt(NamedTuple):
+    """A table as it was printed; sizes in bytes, of all of it. None is what was not printed."""
+    entries: int
+    in_core_bytes: int | None
+    on_disk_bytes: int | None
+    is_simulated: bool
+    buckets: tuple[Bucket, ...]     # none of `zdb -D`
+    printed_ratio: float | None
+
+    @property
+    def total(self) -> Bucket | None:
+        return Bucket(0, *(sum(column) for column in zip(*(bucket[1:] for bucket in self.buckets), strict=True))
+                      ) if self.buckets else None
+
+    @property
+    def ratio(self) -> float:
+        """Bytes that are referenced, over bytes that lie on disks."""
+        total = self.total
+        if total is None or not total.disk_bytes:
+            return self.printed_ratio or 1.0
+        return total.referenced_disk_bytes / total.disk_bytes
+
+
+def read(path: Path) -> Ddt:
+    """The table that a file tells of. UserError, one sentence, if there is none or it cannot be."""
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content.startswith(GZIP) else content
+        text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
+        raise UserError(f"{path} is not text; give what `{COMMANDS}` prints") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> Ddt:
+    """Likewise; `name` is for errors."""
+    lines = text.splitlines()
+    objects = [match for line in lines if (match := OBJECT.match(line))]
+    status = [match for line in lines if (match := STATUS.match(line))]
+    is_simulated = any(SIMULATED.match(line) for line in lines)
+    if not objects and not status and not is_simulated:
+        _refuse(text, name)
+    if len(status) > 1 or len({(match[1], match[2]) for match in objects}) < len(objects) or (status and objects):
+        raise UserError(f"{name} has more than one table, of two pools or of one at two times; give the output for one pool")
+    buckets = _histogram(lines, name)
+    ratio = next((float(match[1]) for line in lines if (match := RATIO.match(line))), None)
+    if not buckets and ratio is None:
+        raise UserError(f"{name} ends before the histogram, so it is cut; give the whole output of `{COMMANDS}`")
+    entries, core, disk = _sizes(objects, status, name)
+    made = Ddt(entries or sum(bucket.blocks for bucket in buckets), core, disk, is_simulated, buckets, ratio)
+    _check(made, name)
+    return made
+
+
+def _refuse(text: str, name: str) -> None:
+    if NONE.search(text):
+        raise UserError(f"{name} is of a pool without dedup: its table is empty; `zdb -S POOL` prints what dedup would find")
+    complaint = ("has no line of a table's size that is whole, so it is cut or changed" if ANY.search(text) else
+                 "has nothing of a dedup table")
+    raise UserError(f"{name} {complaint}; give what `{COMMANDS}`, `zdb -S POOL` or `zpool status -D POOL` prints")
+
+
+def _sizes(objects: list[re.Match], status: list[re.Match], name: str) -> tuple[int, int | None, int | None]:
+    """Entries, bytes in core and on disk, of all objects together."""
+    if status:
+        entries, of_all = int(status[0][1]), status[0][4] is not None
+        disk, core = (size_of(status[0][i], "size of the table") * (1 if of_all else entries) for i in (2, 3))
+        return entries, core, disk
+    if not objects:
+        return 0, None, None
+    counts = [int(match[3]) for match in objects]
+    disk, core = (sum(n * size_of(match[i], "size of an entry") for n, match in zip(counts, objects, strict=True))
+                  for i in (4, 5))
+    return sum(counts), core, disk
+
+
+def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
+    """Rows of the histogram of the whole table, which comes last. UserError where it has no end."""
+    heads = [n for n, line in enumerate(lines) if HEAD.match(line)]
+    whole = [n for n, line in enumerate(lines) if WHOLE.match(line)]
+    if not heads:
+        return ()
+    if whole and heads[-1] < whole[-1]:
+        raise UserError(f"{name} ends before the histogram of the whole table, so it is cut; give the whole output")
+    rows, total = [], None
+    for n, line in enumerate(lines[heads[-1] + 1:], start=heads[-1] + 2):
+        match = ROW.match(line)
+        if match and match[1] == "Total":
+            total = _bucket(match)
+            break
+        if match:
+            rows.append(_bucket(match))
+        elif not RULE.match(line):
+            raise UserError(f"{name}, line {n}: '{line.strip()}' is no row of the histogram; give the output unchanged")
+    if total is None:
+        raise UserError(f"{name} ends inside its histogram, before the row Total, so it is cut; give the whole output")
+    for column in Bucket._fields[1:]:
+        summed, printed = sum(getattr(row, column) for row in rows), getattr(total, column)
+        if not printed / ROUNDED <= summed <= printed * ROUNDED:
+            raise UserError(f"{name}: the rows have {summed} {column.replace('_', ' ')}, but Total says {printed}, so that "
+                            "something is missing; give the output unchanged")
+    return tuple(rows)
+
+
+def _bucket(match: re.Match) -> Bucket:
+    references = 0 if match[1] == "Total" else size_of(match[1], "count of references")
+    return Bucket(references, *(size_of(match[i], "column of the histogram") for i in range(2, 10)))
+
+
+def _check(ddt: Ddt, name: str) -> None:
+    total = ddt.total
+    if ddt.entries < 1:
+        raise UserError(f"{name} is of a pool without dedup: it has no entry; `zdb -S POOL` prints what dedup would find")
+    if total and ddt.printed_ratio and not ddt.printed_ratio / 1.1 <= ddt.ratio <= ddt.printed_ratio * 1.1:
+        raise UserError(f"{name}: the histogram has a ratio of {ddt.ratio:.2f}, but the last line says "
+                        f"{ddt.printed_ratio:.2f}; give the output unchanged")

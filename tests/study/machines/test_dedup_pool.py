@@ -1,0 +1,53 @@
+"""Whether dedup pays on a machine."""
+from pathlib import Path
+
+import pytest
+
+from model.zfs.dedup.zap import ZapParams, leaf_entries
+from study.errors import UserError
+from study.machines import dedup_pool
+from study.pools import ddt
+
+SAMPLES = Path(__file__).parents[1] / "pools" / "ddt"
+GIB = 2**30
+
+
+@pytest.fixture(autouse=True)
+def no_simulation(monkeypatch):
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (1.0, 10.0))
+
+
+def asked(name, memory=16 * GIB, release="openzfs", size=None):
+    return dedup_pool.forecast(ddt.read(SAMPLES / name), memory, release, size, 8, "sata-7k2-1tb")
+
+
+@pytest.mark.parametrize(("name", "memory", "pays", "reason"), [
+    ("zol_06_zdb_ddd.txt", 16 * GIB, True, "fit into"), ("openzfs_zdb_s.txt", 16 * GIB, False, "the ratio is 1.03"),
+    ("openzfs_23_zpool_status_d.txt", GIB // 8, False, "memory leaves 0.0469 GiB")])
+def test_yes_or_no_has_a_reason(name, memory, pays, reason):
+    made = asked(name, memory)
+    assert (made.pays, reason in made.reason) == (pays, True)
+
+
+def test_a_table_grows_with_the_pool_and_may_not_fit_when_it_is_full():
+    now, full = asked("zol_06_zdb_ddd.txt", 4 * GIB), asked("zol_06_zdb_ddd.txt", 4 * GIB, size=2**40 * 20)
+    assert (now.pays, full.pays) == (True, False)
+    assert full.full_bytes == pytest.approx(now.table_bytes * 20 * 2**40 / (1023 * 2**20), rel=0.01)
+
+
+def test_the_rules_of_2010_leave_a_quarter():
+    assert dedup_pool.metadata_room(32 * GIB, "2010") == 31 * GIB / 4
+    assert dedup_pool.metadata_room(32 * GIB, "openzfs") == 12 * GIB
+
+
+def test_an_entry_takes_what_leaves_of_31_filled_by_ln_2_give():
+    assert dedup_pool.entry_bytes() == pytest.approx(4096 / (leaf_entries(ZapParams()) * 0.693))
+
+
+@pytest.mark.parametrize(("changed", "named"), [
+    ({"memory": 2**26}, "64 MiB at least"), ({"release": "2031"}, "release is '2031'"),
+    ({"size": 1000}, "give a larger size")])
+def test_what_cannot_be_is_one_sentence(changed, named):
+    with pytest.raises(UserError, match=named) as error:
+        asked("zol_06_zdb_dd.txt", **changed)
+    assert "\n" not in str(error.value)
