@@ -748,3 +748,33 @@ def test_the_example_is_on_one_clock(runs):
     assert progress["uncertainty_s"] == pytest.approx(1 + 0.013237)
     assert together["from"] < together["to"]
     assert together["uncertainty_s"] == pytest.approx(1 + 1.013237)
+
+
+SIZES = """bckpool       sync_read    sync_write    async_read    async_write      scrub         trim
+req_size      ind    agg    ind    agg    ind    agg    ind    agg    ind    agg    ind    agg
+----------  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----
+512             0      0      0      0      0      0      0      0      0      0      0      0
+4K              0      0      0      0      0      0  2.13K      0      0      0      0      0
+8K              0      7      0      0      0      0     40      0      0      0      0      0
+------------------------------------------------------------------------------------------
+"""
+
+
+def test_histograms_of_request_sizes_have_their_lower_ends(bring):
+    run = bring("r.txt", SIZES + SIZES.replace("2.13K", "  600"))
+    assert run.sql(
+        "SELECT series, name, low, high, value, unit FROM histograms WHERE run_id = $1 ORDER BY series DESC, low, name"
+    ) == [
+        ("zpool.sizes_since_import", "async_write.individual", 4096, 8192, 2.13 * 1024, "B"),
+        ("zpool.sizes_since_import", "async_write.individual", 8192, 16384, 40, "B"),
+        ("zpool.sizes_since_import", "sync_read.aggregated", 8192, 16384, 7, "B"),
+        ("zpool.sizes", "async_write.individual", 4096, 8192, 600, "B"),
+        ("zpool.sizes", "async_write.individual", 8192, 16384, 40, "B"),
+        ("zpool.sizes", "sync_read.aggregated", 8192, 16384, 7, "B"),
+    ]
+
+
+def test_a_label_of_8us_covers_4_to_8(bring):
+    rows = [(f"{n}ns", [0] * 10) for n in (1, 3, 7)] + [("8us", [5] * 10)]
+    run = bring("w.txt", zpool_text.waits("0.8", "tank", rows))
+    assert run.sql("SELECT DISTINCT low, high FROM histograms WHERE run_id = $1") == [(4096, 8192)]
