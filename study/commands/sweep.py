@@ -60,7 +60,8 @@ def sweep(
         path, fixed, grid or [], between or [], samples, seeds, seed, cell_seconds)
     if dry_run:
         n_before, n_points = len(sweeps.done(planned)), len(planned.points)
-        give(Swept(planned.name, n_points, n_before, 0, 0.0, 0, 0.0, ""), as_json,
+        give(Swept(name=planned.name, points=n_points, done_before=n_before, failed=0, seconds=0.0, workers=0,
+                   busy_percent=0.0, table=""), as_json,
              lambda: out.print(f"{counted(n_points, 'point')}, of which {n_before} are done", soft_wrap=True))
         return
     with _stopped_softly(), Workers(workers, cluster) as on:
@@ -68,8 +69,9 @@ def sweep(
             _give_nearest(path, fixed, draws, waves, seed, keep, lambda some: sweeps.carry_out(some, on, err).rows, as_json)
             return
         made = sweeps.carry_out(planned, on, err)
-    result = Swept(planned.name, len(planned.points), made.n_before, len(made.failed), round(made.seconds, 1), made.workers,
-                   round(made.busy, 1), "" if made.failed else str(planned.table))
+    result = Swept(name=planned.name, points=len(planned.points), done_before=made.n_before, failed=len(made.failed),
+                   seconds=round(made.seconds, 1), workers=made.workers, busy_percent=round(made.busy, 1),
+                   table="" if made.failed else str(planned.table))
     give(result, as_json, lambda: _say(planned, made))
     raise typer.Exit(int(bool(made.failed)))
 

@@ -64,7 +64,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    reading = Reading(TOOL)
+    reading = Reading(tool=TOOL)
     of_kind: dict[str, Source] = {}
     for source in sources:
         if source.kind in ("other", "windows of a transaction"):
@@ -251,7 +251,7 @@ def _windows(reading: Reading, source: Source, clock: Clock, summary: dict[str, 
         return
     steps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(rows) if later > earlier]
     step = min(steps, default=1.0)
-    series = Series(f"benchbase.{source.kind}", quantities, clock, source.name, step)
+    series = Series(name=f"benchbase.{source.kind}", quantities=quantities, clock=clock, file=source.name, interval_s=step)
     for t, values in rows:
         series.add(t + step, values)
     reading.rows += len(rows)

@@ -52,7 +52,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, so "
             "give each by itself"
         )
-    reading, source = Reading(TOOL), sources[0]
+    reading, source = Reading(tool=TOOL), sources[0]
     blocks: list[tuple[float, dict[str, str]]] = []
     rows: list[list[dict[str, str]]] = []
     in_breakdown, took, began, t = False, None, None, math.nan
@@ -132,7 +132,7 @@ def _totals(
         reading.missing.append(
             "numbers of the whole run: each interval is counted afresh, and percentiles of them cannot be joined"
         )
-        series = Series("filebench.intervals", [names[name] for name in there], file=source.name)
+        series = Series(name="filebench.intervals", quantities=[names[name] for name in there], file=source.name)
         for t, block in blocks:
             series.add(t - began, [text.number(block[name]) for name in there])
         reading.series.append(series)
@@ -174,7 +174,7 @@ def _rows(
     keys = [
         name for name in ("rate", "mb", "ms", "ops", "cpu") if any(name in row for breakdown in rows for row in breakdown)
     ]
-    series = Series("filebench.operations", [names[name] for name in keys], file=source.name)
+    series = Series(name="filebench.operations", quantities=[names[name] for name in keys], file=source.name)
     for (t, _), breakdown in zip(blocks, rows, strict=True):
         seen: dict[str, int] = {}
         for row in breakdown:
@@ -189,7 +189,8 @@ def _rows(
                 counts = [float(word) for word in row["bins"].split()]
                 bins = [Bin(float(2**n), float(2 ** (n + 1)), count) for n, count in enumerate(counts) if count]
                 reading.histograms.append(
-                    Histogram("filebench.response", subject, t - began, "response", "ns", "operations", bins)
+                    Histogram(series="filebench.response", subject=subject, t=t - began, name="response", unit="ns",
+                              of="operations", bins=bins)
                 )
     if len(blocks) > 1:
         reading.series.append(series)

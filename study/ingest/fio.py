@@ -57,7 +57,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    reading = Reading(TOOL)
+    reading = Reading(tool=TOOL)
     outputs = [source for source in sources if source.kind in ("json", "terse", "failed")]
     if len(outputs) > 1:
         raise Damaged(
@@ -258,7 +258,8 @@ def _bins(reading: Reading, name: str, direction: str, section: dict[str, Any], 
         half = 0.5 if value < 2**BITS else 2.0 ** (math.floor(math.log2(value)) - BITS) / 2
         bins.append(Bin((value - half) * scale, (value + half) * scale, count))
     reading.histograms.append(
-        Histogram("fio.completion", f"{name}/{direction}", math.nan, "completion", "ns", "operations", bins)
+        Histogram(series="fio.completion", subject=f"{name}/{direction}", t=math.nan, name="completion", unit="ns",
+                  of="operations", bins=bins)
     )
     reading.check(
         f"completions in the bins of {name}, {direction}",
@@ -346,7 +347,8 @@ def _logs(reading: Reading, sources: list[Source], clock: Clock) -> None:
         name, unit, statistic = LOGGED[match["what"]]
         made = series.setdefault(
             match["what"],
-            Series(f"fio.{name}", [Quantity(name, unit if of_ns or unit != "ns" else "us", statistic)], clock, source.name),
+            Series(name=f"fio.{name}", quantities=[Quantity(name, unit if of_ns or unit != "ns" else "us", statistic)],
+                   clock=clock, file=source.name),
         )
         width = None
         for n, line in text.lines(source.path):
@@ -397,13 +399,13 @@ def _histogram_logs(reading: Reading, sources: list[Source], clock: Clock) -> No
             bins = [Bin(*_bin(n_bin, coarseness), float(word)) for n_bin, word in enumerate(words[3:]) if word != "0"]
             reading.histograms.append(
                 Histogram(
-                    "fio.completion_log",
-                    subject,
-                    float(words[0]) / 1000,
-                    "completion",
-                    "ns" if _is_of_ns(reading) else "us",
-                    "operations",
-                    bins,
+                    series="fio.completion_log",
+                    subject=subject,
+                    t=float(words[0]) / 1000,
+                    name="completion",
+                    unit="ns" if _is_of_ns(reading) else "us",
+                    of="operations",
+                    bins=bins,
                 )
             )
             reading.rows += 1

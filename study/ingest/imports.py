@@ -178,15 +178,15 @@ def _there_already(known: dict[str, Any], folder: Path, options: Options) -> Rep
             f"{folder} and import them again"
         )
     return Report(
-        known["run_id"],
-        known["label"],
-        known["status"],
-        known["reason"] or "",
-        False,
-        folder,
-        known["tools"],
-        known["series"],
-        known["passed_over"],
+        run_id=known["run_id"],
+        label=known["label"],
+        status=known["status"],
+        reason=known["reason"] or "",
+        added=False,
+        folder=folder,
+        tools=known["tools"],
+        series=known["series"],
+        passed_over=known["passed_over"],
     )
 
 
@@ -283,7 +283,8 @@ def _keep(
     shutil.rmtree(folder, ignore_errors=True)  # without a manifest it never counted
     os.replace(draft, folder)
     return Report(
-        folder.name, run.label, made["status"], made["reason"] or "", True, folder, made["tools"], series_shown, passed_over
+        run_id=folder.name, label=run.label, status=made["status"], reason=made["reason"] or "", added=True,
+        folder=folder, tools=made["tools"], series=series_shown, passed_over=passed_over
     )
 
 

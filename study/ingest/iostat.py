@@ -81,7 +81,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    reading = Reading(TOOL)
+    reading = Reading(tool=TOOL)
     source = sources[0]
     if len(sources) > 1:
         kinds = {source.kind for source in sources}
@@ -254,13 +254,14 @@ def _series(reading: Reading, source: Source, reports: list[Report], has_zone: b
     quantities = [Quantity(*COLUMNS[name]) for name in columns]
     since_boot, later = _split(reading, reports)
     for name, chosen in (("iostat.disks", later), ("iostat.disks_since_boot", since_boot)):
-        series = Series(name, quantities, clock, source.name)
+        series = Series(name=name, quantities=quantities, clock=clock, file=source.name)
         for n in chosen:
             for device, values in reports[n].disks.items():
                 series.add(times[n], [values.get(column, math.nan) for column in columns], device)
         if len(series.times):
             reading.series.append(series)
-    cpu = Series("iostat.cpu", [Quantity(f"cpu.{name}", "%", SHARE) for name in CPU], clock, source.name)
+    cpu = Series(name="iostat.cpu", quantities=[Quantity(f"cpu.{name}", "%", SHARE) for name in CPU], clock=clock,
+                 file=source.name)
     for n in later:
         if reports[n].cpu:
             cpu.add(times[n], [reports[n].cpu.get(name, math.nan) for name in CPU])

@@ -82,11 +82,11 @@ def read(source: Source, said: Mapping) -> Reading:
     wanted = [*said.columns, *([said.time.column] if said.time else []), *([said.subject] if said.subject else [])]
     if absent := [name for name in wanted if name not in frame.columns]:
         raise Damaged(f"{source.name} has no column '{absent[0]}'; it has {', '.join(map(str, frame.columns))[:200]}")
-    reading = Reading(TOOL, dialect=said.kind, load=said.load)
+    reading = Reading(tool=TOOL, dialect=said.kind, load=said.load)
     if left_out := [str(name) for name in frame.columns if name not in wanted]:
         reading.missing.append(f"columns that the mapping does not name: {', '.join(left_out)}")
     clock, quantities = NO_CLOCK, [Quantity(*column.__dict__.values()) for column in said.columns.values()]
-    series = Series(f"csv.{said.series}", quantities, clock, source.name)
+    series = Series(name=f"csv.{said.series}", quantities=quantities, clock=clock, file=source.name)
     starts: float | None = None
     for n, row in enumerate(frame.to_dict("records"), start=2):
         try:

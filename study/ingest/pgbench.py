@@ -118,7 +118,7 @@ class _Columns(NamedTuple):
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    reading = Reading(TOOL)
+    reading = Reading(tool=TOOL)
     texts = [source for source in sources if source.kind in ("text", "command")]
     summaries = [source.name for source in texts if _text(reading, source)]
     if len(summaries) > 1:
@@ -280,7 +280,7 @@ def _progress(reading: Reading, source: Source, rows: list[tuple[int, dict[str, 
         if is_epoch
         else Clock(None, float("inf"), "progress counts from the start of the run")
     )
-    series = Series("pgbench.progress", [names[name] for name in there], clock, source.name)
+    series = Series(name="pgbench.progress", quantities=[names[name] for name in there], clock=clock, file=source.name)
     for (n, row), t in zip(rows, times, strict=True):
         if series.times and t - (starts or 0.0) <= series.times[-1]:
             reading.refuse(source.name, n, "its time is not after that of the line before")
@@ -521,11 +521,11 @@ def _intervals(reading: Reading, sources: list[Source]) -> None:
     interval = min((step for step in steps if step > 0), default=1.0)
     quantities = [Quantity(name, *_unit(name)) for name in names[: width - 1]]
     series = Series(
-        "pgbench.intervals",
-        quantities,
-        Clock(starts, 1.0, "the log counts whole seconds since 1970"),
-        sources[0].name,
-        interval,
+        name="pgbench.intervals",
+        quantities=quantities,
+        clock=Clock(starts, 1.0, "the log counts whole seconds since 1970"),
+        file=sources[0].name,
+        interval_s=interval,
     )
     for start, subject, values in sorted(rows):
         series.add(start - starts + interval, values, subject)

@@ -94,7 +94,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, so "
             "give each by itself"
         )
-    reading, source = Reading(TOOL), sources[0]
+    reading, source = Reading(tool=TOOL), sources[0]
     points: list[tuple[int, float, dict[str, tuple[float, str, str]]]] = []
     bins: list[tuple[float, float]] = []
     seen: set[str] = set()
@@ -209,7 +209,7 @@ def _finish(
         names = {
             name: Quantity(name, unit, statistic) for *_, values in points for name, (_, unit, statistic) in values.items()
         }
-        series = Series("sysbench.intervals", list(names.values()), file=source.name)
+        series = Series(name="sysbench.intervals", quantities=list(names.values()), file=source.name)
         for _, t, values in points:
             series.add(t, [values[name][0] if name in values else math.nan for name in names])
         reading.series.append(series)
@@ -246,7 +246,9 @@ def _histogram(reading: Reading, bins: list[tuple[float, float]], totals: dict[s
     if not bins:
         return
     made = [Bin(bins[n - 1][0] if n else 0.0, value, count) for n, (value, count) in enumerate(bins)]
-    reading.histograms.append(Histogram("sysbench.response", "", math.nan, "response", "ms", "events", made))
+    reading.histograms.append(
+        Histogram(series="sysbench.response", subject="", t=math.nan, name="response", unit="ms", of="events", bins=made)
+    )
     if "events" in totals:
         reading.check("events in the histogram", sum(count for _, count in bins), totals["events"], "events", 0)
 

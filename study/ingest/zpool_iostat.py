@@ -123,7 +123,7 @@ class Block(NamedTuple):
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    reading = Reading(TOOL)
+    reading = Reading(tool=TOOL)
     kinds = [source.kind for source in sources]
     if len(set(kinds)) != len(kinds):
         raise Damaged(
@@ -299,8 +299,8 @@ def _series(
         f"the first report of {source.name} is kept apart: without -y it is of the time since the pool was "
         "imported, and nothing in the file tells whether -y was given"
     )
-    whole = Series("zpool.vdevs_since_import", quantities, clock, source.name)
-    series = Series("zpool.vdevs", quantities, clock, source.name)
+    whole = Series(name="zpool.vdevs_since_import", quantities=quantities, clock=clock, file=source.name)
+    series = Series(name="zpool.vdevs", quantities=quantities, clock=clock, file=source.name)
     for n, (t, block) in enumerate(zip(stamps, blocks, strict=True)):
         for vdev, values in block.rows.items():
             (series if n else whole).add(t, values, vdev)
@@ -414,13 +414,13 @@ def _bins(
             if bins:
                 reading.histograms.append(
                     Histogram(
-                        name + ("_since_import" if report == 0 else ""),
-                        vdev,
-                        seconds[report],
-                        names[column],
-                        "ns" if of_waits else "B",
-                        counted,
-                        bins,
+                        series=name + ("_since_import" if report == 0 else ""),
+                        subject=vdev,
+                        t=seconds[report],
+                        name=names[column],
+                        unit="ns" if of_waits else "B",
+                        of=counted,
+                        bins=bins,
                     )
                 )
     reading.warnings.append(

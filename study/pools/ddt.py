@@ -62,8 +62,8 @@ class Ddt(NamedTuple):
 
     @property
     def total(self) -> Bucket | None:
-        return Bucket(0, *(sum(column) for column in zip(*(bucket[1:] for bucket in self.buckets), strict=True))
-                      ) if self.buckets else None
+        sums = [sum(column) for column in zip(*self.buckets, strict=True)]
+        return Bucket._make(sums)._replace(references=0) if self.buckets else None
 
     @property
     def ratio(self) -> float:
@@ -157,7 +157,7 @@ def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
 
 def _bucket(match: re.Match) -> Bucket:
     references = 0 if match[1] == "Total" else size_of(match[1], "count of references")
-    return Bucket(references, *(size_of(match[i], "column of the histogram") for i in range(2, 10)))
+    return Bucket._make([references, *(size_of(match[i], "column of the histogram") for i in range(2, 10))])
 
 
 def _check(ddt: Ddt, name: str) -> None:

@@ -195,7 +195,8 @@ def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
     text = "".join(path.read_text() for path in (ROOT / "study" / "experiments").rglob("*.py"))
     named = set(re.findall(r'(?:kept\.Ensemble|all_series)\("([\w-]+)"', text))
     by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings")}
-    assert named | by_ladder == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
+    around = {f"{listed.keeps[0]}-nearest" for listed in catalogue.STUDY.values() if "nearest/" in " ".join(listed.reads)}
+    assert named | by_ladder | around == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
 
 
 def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp_path, monkeypatch):
