@@ -88,7 +88,7 @@ def over_changes(n_backups: list[int], hot_accesses: float, seed: int) -> pd.Dat
     """The gain over how much is changed: load, backups, changes, share (changed pages), gain."""
     rows = []
     for load in LOADS:
-        for changes in np.geomspace(0.001, 5, 15):
+        for changes in np.geomspace(0.001, 3, 13):
             small, large = shares(load, changes, hot_accesses, seed)
             rows += [(load, n, changes, small, ratio(n, small) / ratio(n, large)) for n in n_backups]
     return pd.DataFrame(rows, columns=["load", "backups", "changes", "share", "gain"])
