@@ -28,7 +28,7 @@ def dedup(
 
     All releases up to OpenZFS 2.3 are read. `zdb -S` simulates dedup in a pool that has none.
     Rates are simulated under the rules of 2010, for writes all over the table.
-    It pays if the ratio is 2 or more and the table fits into memory.
+    It pays if the ratio is 2 or more, the table fits into memory and writes keep half of their rate.
 
     Takes about a minute the first time, seconds later.
 
@@ -55,6 +55,7 @@ def _say(made: "Forecast") -> None:
         lines["table, pool full"] = f"{made.full_bytes / gib:.3f} GiB, of entries as large"
     reach = "" if made.room_data_bytes is None else f", {made.room_data_bytes / tib:.2f} TiB of different data"
     lines |= {"room in memory": f"{made.room_bytes / gib:.3f} GiB for metadata: {made.room_entries:.3g} entries{reach}",
-              "writes, simulated": f"{made.with_mb_per_s:.1f} MB/s with dedup, {made.without_mb_per_s:.1f} MB/s without",
+              "writes, simulated": f"{made.with_mb_per_s:.1f} MB/s with dedup, {made.without_mb_per_s:.1f} MB/s without, "
+                                   "by the rules of 2010",
               "does it pay?": f"{'yes' if made.pays else 'no'}: {made.reason}"}
     out.print(page(lines))

@@ -57,18 +57,18 @@ def ingest(
     options = imports.Options(label, started, utc_offset, partial, mapped_csv.mapping(mapping) if mapping else None)
     runs = imports.given(paths, label)
     reports = []
-    for run in runs:
-        with console.doing(f"importing {run.label}"):
-            reports.append(imports.imported(run, options))
-    with console.doing("bringing the run store up to date"):
-        try:
+    try:
+        for run in runs:
+            with console.doing(f"importing {run.label}"):
+                reports.append(imports.imported(run, options))
+        with console.doing("bringing the run store up to date"):
             store.refresh()
-        except UserError:  # what the store cannot hold must not stay in its way
-            for report in reports:
-                if report.added:
-                    shutil.rmtree(report.folder)
-            store.refresh()
-            raise
+    except UserError:  # of several runs none is kept, nor what the store cannot hold
+        for report in reports:
+            if report.added:
+                shutil.rmtree(report.folder)
+        store.refresh()
+        raise
 
     def say() -> None:
         for report in reports:

@@ -12,7 +12,9 @@ from study.console import err, number, out, table
 from study.errors import UserError
 from study.words import counted
 
+MAX_POINTS = 100_000     # of a sweep
 SHOWN = 12      # rows and columns of the result that are printed, at most
+THEN = "; then come the waves, whose draws depend on these"
 OF_ENSEMBLE = ("draws", "seeds", "seed")        # parameters that a draw does not depend on
 
 
@@ -33,9 +35,10 @@ def sweep(
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE at all points.")] = None,
     grid: Annotated[list[str] | None, typer.Option(help="NAME=VALUE,VALUE: each of them; repeat for more names.")] = None,
     between: Annotated[list[str] | None, typer.Option(help="NAME=LOW:HIGH, or LOW:HIGH:log; sampled.")] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Points of a Latin hypercube over all --between.")] = 0,
+    samples: Annotated[int, typer.Option(min=0, max=MAX_POINTS, help="Points of a Latin hypercube over all --between.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds at each point, from the notebook's on.")] = 1,
-    draws: Annotated[int, typer.Option(min=0, help="In place of runs: so many draws of the notebook's priors.")] = 0,
+    draws: Annotated[int, typer.Option(
+        min=0, max=MAX_POINTS, help="In place of runs: so many draws of the notebook's priors.")] = 0,
     waves: Annotated[int, typer.Option(min=0, help="Then so many waves towards all printed numbers.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of the hypercube or of the draws.")] = 1,
     workers: Annotated[int | None, typer.Option(min=1, help="Local processes; default: one per processor.")] = None,
@@ -55,6 +58,10 @@ def sweep(
     from study.sweeps import sweep as sweeps
     from study.sweeps.cluster import Workers
     _refuse_mixed(draws, waves, keep, bool(grid or between or samples or seeds > 1))
+    if keep and parameter:
+        raise UserError("--keep is for the notebook's own parameters; leave -p out")
+    if workers and cluster:
+        raise UserError("--workers are processes of this machine and --cluster is elsewhere; give one of the two")
     path, fixed = find(notebook), parameters.from_command_line(parameter or [])
     planned = _of_draws(path, fixed, draws, seed) if draws else _of_runs(
         path, fixed, grid or [], between or [], samples, seeds, seed, cell_seconds)
@@ -62,7 +69,8 @@ def sweep(
         n_before, n_points = len(sweeps.done(planned)), len(planned.points)
         give(Swept(name=planned.name, points=n_points, done_before=n_before, failed=0, seconds=0.0, workers=0,
                    busy_percent=0.0, table=""), as_json,
-             lambda: out.print(f"{counted(n_points, 'point')}, of which {n_before} are done", soft_wrap=True))
+             lambda: out.print(f"{counted(n_points, 'point')}, of which {n_before} are done" + THEN * bool(waves),
+                               soft_wrap=True))
         return
     with _stopped_softly(), Workers(workers, cluster) as on:
         if waves:
@@ -142,8 +150,6 @@ def _give_nearest(path: Path, fixed: dict[str, Any], draws: int, n_waves: int, s
     module, parameters = _experiment(path, fixed)
     found = waves.nearest(path.stem, module, parameters, draws, n_waves, seed, run)
     if keep:
-        if fixed:
-            raise UserError("--keep is for the notebook's own parameters; leave -p out")
         nearest_machine.write(path.stem, found)
     sentence = nearest_machine.sentence(tasks.drawn_of(module, tuple(parameters.items())), found)
     give(found, as_json, lambda: out.print(sentence, soft_wrap=True))

@@ -117,7 +117,7 @@ def metrics(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, machi
 def sentence(drawn: Any, machine: Machine) -> str:
     """What was looked for, and found."""
     course = ", ".join(f"{factor:.2f}" for factor in machine.after_waves)
-    return (f"Of {machine.n_draws} draws the nearest machine shows all printed numbers within a factor of "
+    return (f"In the search the nearest of {machine.n_draws} draws showed all printed numbers within a factor of "
             f"{machine.factor:.2f}, means over {len(machine.seeds)} seeds. The nearest single draw after the first draws "
             f"and after each wave: {course}." + OTHER * (digest_of(drawn) != machine.of))
 

@@ -1,6 +1,7 @@
 """What dedup asks of a machine: memory for the table, and the rate of writes when not all of it is there.
 
     pool = describe(ddt.read(path), memory_bytes, …)    what `study dedup` prints
+    sustained(machine, has_dedup, seed)                 a run that is long enough for its rate
     rates(machine)                                      MB/s with dedup and without, simulated
 
 How much of memory may hold metadata, the table among it, is a rule of the release:
@@ -34,6 +35,10 @@ FLETCHER_RATE = 1e9     # B/s; not known, and far above the disks: no result her
 COPY_RATE = 1e9         # B/s from user space; likewise
 FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are asked for, not more
 CALL_NS = 8000          # of a call at least; likewise, for blocks of 8 KiB and more
+SLOW = 100e6            # B/s: a run below this is made again, for LONG_S. Rates of less than that rise for minutes
+LONG_S = 600.0
+LEAST_SHARE = 0.5       # of the rate without dedup, our choice: below this dedup does not pay
+MAX_TIMES = 200.0       # a table of so many times the room: 99.5 % of look-ups read a disk, and a larger one changes nothing
 THREADS = 8             # that write a group: zio_taskqs of 2010, at most as many as 80 % of the processors
 
 
@@ -100,9 +105,17 @@ def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
     return simulate(settings, rules, build.txg, ssd, build.l2arc, seed)
 
 
+def sustained(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
+    """A run of the machine. If it is slow it is made again for LONG_S, the first third of which does not count."""
+    done = simulated(machine, has_dedup, seed)
+    if done.bytes_per_s >= SLOW or machine.seconds >= LONG_S:
+        return done
+    return simulated(machine._replace(seconds=LONG_S, warm_s=LONG_S / 3), has_dedup, seed)
+
+
 def rates(machine: DedupMachine, seed: int = 1) -> tuple[float, float]:
     """MB/s (10^6) with dedup and without."""
-    with_dedup, without = (simulated(machine, has_dedup, seed).bytes_per_s / 1e6 for has_dedup in (True, False))
+    with_dedup, without = (sustained(machine, has_dedup, seed).bytes_per_s / 1e6 for has_dedup in (True, False))
     return with_dedup, without
 
 
@@ -138,12 +151,14 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
     n_unique = sum(bucket.blocks for bucket in table.buckets if bucket.references == 1)
     share = n_unique / total.blocks if total and total.blocks else 1.0
     needed = full or size
+    table_bytes = min(needed, MAX_TIMES * room)
     machine = DedupMachine(
-        unique_bytes=needed * share, duplicate_bytes=needed * (1 - share), limit_bytes=room, memory_bytes=memory_bytes,
-        block_bytes=block, found_share=1 - total.blocks / total.referenced_blocks if total else 0.0, n_disks=n_disks,
-        sheet=sheet, seconds=20.0, warm_s=8.0)
+        unique_bytes=table_bytes * share, duplicate_bytes=table_bytes * (1 - share), limit_bytes=room,
+        memory_bytes=memory_bytes, block_bytes=block,
+        found_share=1 - total.blocks / total.referenced_blocks if total else 0.0, n_disks=n_disks, sheet=sheet,
+        seconds=20.0, warm_s=8.0)
     with_dedup, without = rates(machine)
-    pays, reason = _verdict(table.ratio, needed, room, full is not None)
+    pays, reason = _verdict(table.ratio, needed, room, full is not None, with_dedup / without)
     return Forecast(
         entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
         table_bytes=size, is_estimated=table.in_core_bytes is None, full_bytes=full, room_bytes=room,
@@ -156,7 +171,7 @@ def _block(mean_bytes: float) -> int:
     return min(2**17, max(512, 2 ** round(math.log2(max(1.0, mean_bytes)))))
 
 
-def _verdict(ratio: float, needed: float, room: float, is_full: bool) -> tuple[bool, str]:
+def _verdict(ratio: float, needed: float, room: float, is_full: bool, share: float) -> tuple[bool, str]:
     gib, when = 2**30, "when the pool is full" if is_full else "now"
     if ratio < LEAST_RATIO:
         return False, (f"the ratio is {ratio:.2f}, and below {LEAST_RATIO:g} more is lost than won; compression or clones "
@@ -164,5 +179,8 @@ def _verdict(ratio: float, needed: float, room: float, is_full: bool) -> tuple[b
     if needed > room:
         return False, (f"the table takes {needed / gib:.3g} GiB {when}, but memory leaves {room / gib:.3g} GiB for "
                        "metadata, so that writes and frees wait for disks")
+    if share < LEAST_SHARE:
+        return False, (f"the table's {needed / gib:.3g} GiB {when} nearly fill the {room / gib:.3g} GiB for metadata, and "
+                       f"writes go at {100 * share:.0f} % of the rate without dedup")
     return True, (f"the ratio is {ratio:.2f}, and the table's {needed / gib:.3g} GiB {when} fit into the "
                   f"{room / gib:.3g} GiB that memory leaves for metadata")

@@ -21,6 +21,7 @@ from study.errors import UserError
 from study.pools.zdb import GZIP, UTF_16
 from study.sizes import size_of
 
+TOO_LONG = re.compile(r"\d{30,}")
 COMMANDS = "zdb -DD POOL"
 SIZE = r"(\d+(?:\.\d+)?[KMGTPE]?B?)"
 OBJECT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
@@ -87,6 +88,8 @@ def read(path: Path) -> Ddt:
 
 def parse(text: str, name: str) -> Ddt:
     """Likewise; `name` is for errors."""
+    if number := TOO_LONG.search(text):
+        raise UserError(f"{name}: a number has {len(number[0])} digits, more than any pool's; give what `{COMMANDS}` prints")
     lines = text.splitlines()
     objects = [match for line in lines if (match := OBJECT.match(line))]
     status = [match for line in lines if (match := STATUS.match(line))]

@@ -36,6 +36,7 @@ CHS = re.compile(r"(?<=\s)\d+,\d+,\d+\s+\d+,\d+,\d+(?=\s)")
 NUMBERED_HEAD = re.compile(r"#\s+Start\s+End\s+Size\b")
 NUMBERED = re.compile(r"(?P<number>\d+)\s+(?P<start>-?\d+)\s+\d+\s+[\d.]+[KMGTP]?\s+\S")
 DEVICE_ALONE = re.compile(r"/\S+(?:\s+\*)?")
+TOO_LONG = re.compile(r"\d{30,}")
 QUOTED = re.compile(r"^(?:[>|]\s?)+")
 EXACT = re.compile(r"(-?\d+)(s|B)")
 TRY = "give what `sfdisk --json DISK`, `parted -m DISK unit s print` or `fdisk -l DISK` prints"
@@ -50,6 +51,8 @@ class Partition(NamedTuple):
 
 def read(text: str) -> list[Partition]:
     """Of one disk or several, in order. UserError, one sentence, with all that is wrong about the text."""
+    if number := TOO_LONG.search(text):
+        raise UserError(f"a number in it has {len(number[0])} digits, more than any disk's; {TRY}")
     plain = "\n".join(QUOTED.sub("", line.rstrip("\r")) for line in text.lstrip("\ufeff").splitlines())
     found: list[Partition] = []
     wrong: list[str] = []
@@ -90,19 +93,26 @@ def _numbered(device: str, number: str) -> str:
 
 # --- sfdisk ---------------------------------------------------------------------------------------------------------------
 
+def _whole(value: Any) -> int:
+    """A whole number as JSON has it; TypeError for another value."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(value)
+    return value
+
+
 def _of_sfdisk(text: str) -> Iterator[Partition | str]:
     begin = text.find("{")
     try:
         content, _ = json.JSONDecoder().raw_decode(text[max(begin, 0):])
         tables: dict[str, Any] = content["partitiontable"]
         rows, device = tables.get("partitions", []), str(tables.get("device", "the disk"))
-        sector = int(tables.get("sectorsize", USUAL_SECTOR))
-        places = [(str(row["node"]), int(row["start"])) for row in rows
+        sector = _whole(tables.get("sectorsize", USUAL_SECTOR))
+        places = [(str(row["node"]), _whole(row["start"])) for row in rows
                   if str(row.get("type", "")).lower() not in CONTAINERS]
     except json.JSONDecodeError as error:
         yield f"it is no whole JSON (line {error.lineno}: {error.msg}), perhaps cut off; {TRY}"
         return
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         yield f"its JSON is not that of `sfdisk --json`, where each partition has node and start; {TRY}"
         return
     if tables.get("unit", "sectors") != "sectors":

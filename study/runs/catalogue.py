@@ -214,6 +214,7 @@ STUDY: dict[str, Notebook] = {
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
     "13_dedup": Notebook(
+        keeps=("dedup-cliff", "dedup-paced", "dedup-2018"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
         parameters={
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool, striped"),

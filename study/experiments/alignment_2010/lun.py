@@ -37,7 +37,7 @@ EXPERIMENT, CLAIM, NOTEBOOK = "alignment", "alignment-loss", "14_lun_alignment"
 ERA = "b141"                    # of the appliance's software 2010.Q1: model/zfs/eras.py
 N_DISKS, LUN_GIB = 4, 4
 WARM_S = 10.0                   # what comes before does not count, or a quarter of a run that is shorter
-MAX_REQUESTS = 150_000          # of a run
+N_REQUESTS, MORE = 150_000, 4   # of a run that takes no more, and how many times as many where it does
 LOG_SHEET = "sas-ssd-slc-200"   # no device whose figures come from a document of the study
 KIB, GIB = 2**10, 2**30
 DATABASE, BACKUP = "database", "backup"
@@ -114,15 +114,16 @@ def _scenario(disk: str, layout: str, log_device: bool, block_bytes: int, on_zvo
         "database": {"kind": "postgres", "conf": {"shared_buffers": "32MB"}}})
 
 
-def requests(machine: Setup, variant: str, seed: int) -> np.ndarray:
-    """int64 [request, (OPERATION, OFFSET, N_BYTES)]. Both variants have the same requests, shifted."""
+def requests(machine: Setup, variant: str, seed: int, n: int = N_REQUESTS) -> np.ndarray:
+    """int64 [request, (OPERATION, OFFSET, N_BYTES)]. Both variants have the same requests, shifted. The first of more are
+    those of fewer."""
     start = machine.start_bytes if variant == AFTER else 0
     n_places = (LUN_GIB * GIB - machine.start_bytes) // machine.request_bytes
-    where, kinds = (stream(seed, name).random(MAX_REQUESTS) for name in ("places of requests", "kinds of requests"))
-    table = np.empty((MAX_REQUESTS, 3), np.int64)
+    where, kinds = (stream(seed, name).random(n) for name in ("places of requests", "kinds of requests"))
+    table = np.empty((n, 3), np.int64)
     is_backup = machine.load == BACKUP
-    place = np.arange(MAX_REQUESTS) % n_places if is_backup else (where * n_places).astype(np.int64)
-    reads = np.zeros(MAX_REQUESTS, bool) if is_backup else kinds < machine.read_share
+    place = np.arange(n) % n_places if is_backup else (where * n_places).astype(np.int64)
+    reads = np.zeros(n, bool) if is_backup else kinds < machine.read_share
     table[:, request.OPERATION] = np.where(reads, READ, WRITE_THROUGH if machine.synchronous else WRITE)
     table[:, request.OFFSET] = start + place * machine.request_bytes
     table[:, request.N_BYTES] = machine.request_bytes
@@ -130,7 +131,14 @@ def requests(machine: Setup, variant: str, seed: int) -> np.ndarray:
 
 
 def run(machine: Setup, variant: str, seed: int) -> Result:
-    """One run, aligned (*before*) or not."""
+    """One run, aligned (*before*) or not. It lasts as long as it should: where the requests do not, it is run with more."""
+    n = N_REQUESTS
+    while len((x := _run(machine, variant, seed, n)).table) == n:
+        n *= MORE
+    return x
+
+
+def _run(machine: Setup, variant: str, seed: int, n_requests: int) -> Result:
     appliance = _scenario(machine.disk, machine.layout, machine.log_device, machine.block_bytes, machine.on_zvol,
                           machine.cached, machine.lun_gib)
     n_clients = machine.in_flight * N_DISKS
@@ -138,7 +146,7 @@ def run(machine: Setup, variant: str, seed: int) -> Result:
     store = simulate.store(appliance, dict(machine.values), files, n_clients, seed).zfs
     assert store is not None
     clients = block_requests.Settings(n_clients, round(machine.seconds * SECOND_NS), appliance.host.cpus)
-    return block_requests.simulate(requests(machine, variant, seed), clients, store, LUN_GIB * GIB)
+    return block_requests.simulate(requests(machine, variant, seed, n_requests), clients, store, LUN_GIB * GIB)
 
 
 def compare(machine: Setup, seed: int) -> Runs:

@@ -14,8 +14,8 @@ from model.events.clock import MS
 from model.events.streams import stream
 from model.zfs.dedup.table import ENTRY_IN_USE_BYTES, group, new_table
 from model.zfs.dedup.zap import KEY_BITS, ZapParams, enter_all, new_zap, size_of
-from study.ensembles.processors import on_all_processors
-from study.machines.dedup_pool import DedupMachine, entry_bytes, simulated
+from study.ensembles import kept
+from study.machines.dedup_pool import DedupMachine, entry_bytes, simulated, sustained
 
 PUBLISHED_IN_CORE = (       # entries, B in core each: conditions 10.3 and 10.4, outputs of pools of 2012 to 2023
     (8193, 141, "1 GB written five times"), (0.70e6, 187, "openzfs 12255"), (29.3e6, 146, "openzfs 15361"),
@@ -73,30 +73,36 @@ def batches(seed: int, n_blocks: int = 20_000) -> pd.DataFrame:
 
 # --- the cliff --------------------------------------------------------------------------------------------------------
 
-def _row(machine: DedupMachine, has_dedup: bool, seed: int, name: str, times: float) -> dict:
-    done = simulated(machine, has_dedup, seed)
+def _rows(name: str, calls: list[tuple]) -> pd.DataFrame:
+    """A row for each of `calls`, read where they are kept (`study.ensembles.kept`)."""
+    ensemble = kept.Ensemble(name, __name__, (), ("hardware/*.toml",))
+    return pd.DataFrame([row for rows in kept.rows(ensemble, _row, calls) for row in rows])
+
+
+def _row(machine: DedupMachine, has_dedup: bool, seed: int, name: str, times: float) -> list[dict]:
+    done = sustained(machine, has_dedup, seed)
     counts = done.counts
-    return {"what": name, "times": times, "mb_per_s": done.bytes_per_s / 1e6, "blocks_per_s": done.blocks_per_s,
-            "p50_ms": float(np.percentile(done.response_ns, 50)) / MS, "most_ms": float(done.response_ns.max()) / MS,
-            "reads_per_block": counts["disk_reads"] / max(1, counts["lookups"]), "busy": done.busy_share}
+    return [{"what": name, "times": times, "mb_per_s": done.bytes_per_s / 1e6, "blocks_per_s": done.blocks_per_s,
+             "p50_ms": float(np.percentile(done.response_ns, 50)) / MS, "most_ms": float(done.response_ns.max()) / MS,
+             "reads_per_block": counts["disk_reads"] / max(1, counts["lookups"]), "busy": done.busy_share}]
 
 
 def cliff(times: list[float], n_disks: int, block_bytes: int, l2_share: float, seconds: float, seed: int) -> pd.DataFrame:
-    """Sustained writes of new blocks, with tables of so many times what memory may hold: what, times, mb_per_s, …"""
+    """Writes of new blocks, as long as `sustained` has them, with tables of so many times what memory may hold: what, times,
+    mb_per_s, …"""
     base = BASE._replace(n_disks=n_disks, block_bytes=block_bytes, seconds=seconds, warm_s=seconds / 3)
     calls = [(base._replace(unique_bytes=LIMIT), False, seed, "without dedup", 1.0)]
     for n in times:
         large = base._replace(unique_bytes=n * LIMIT)
         calls += [(large, True, seed, "with dedup", n),
                   (large._replace(l2_bytes=l2_share * n * LIMIT), True, seed, "and a cache device", n)]
-    return pd.DataFrame(on_all_processors(_row, calls))
+    return _rows("dedup-cliff", calls)
 
 
 def paced(offered: list[float], times: float, n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
     """Response times of calls that come at a pace (MB/s): what a call waits for the throttle."""
     base = BASE._replace(unique_bytes=times * LIMIT, n_disks=n_disks, seconds=seconds, warm_s=seconds / 3)
-    return pd.DataFrame(on_all_processors(_row, [(base._replace(offered=rate * 1e6), True, seed, "paced", rate)
-                                                 for rate in offered]))
+    return _rows("dedup-paced", [(base._replace(offered=rate * 1e6), True, seed, "paced", rate) for rate in offered])
 
 
 def deletion(file_gib: float, n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
@@ -124,8 +130,7 @@ def of_2018(n_disks: list[int], seconds: float, seed: int) -> pd.DataFrame:
     rules of 2018, are not known here: the disks are those of the appliance."""
     machine = DedupMachine(unique_bytes=240.6e6 * 160, limit_bytes=10e9, l2_bytes=14e9, block_bytes=5800, seconds=seconds,
                            warm_s=seconds / 3)
-    return pd.DataFrame(on_all_processors(_row, [(machine._replace(n_disks=n), True, seed, f"{n} disks", n)
-                                                 for n in n_disks]))
+    return _rows("dedup-2018", [(machine._replace(n_disks=n), True, seed, f"{n} disks", n) for n in n_disks])
 
 
 def metrics(name: str, rows: pd.DataFrame) -> pd.DataFrame:

@@ -193,7 +193,7 @@ def test_what_runs_have_simulated_whole_is_kept(tmp_path, monkeypatch):
 
 def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
     text = "".join(path.read_text() for path in (ROOT / "study" / "experiments").rglob("*.py"))
-    named = set(re.findall(r'(?:kept\.Ensemble|all_series)\("([\w-]+)"', text))
+    named = set(re.findall(r'(?:kept\.Ensemble|all_series|_rows)\("([\w-]+)"', text))
     by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings")}
     around = {f"{listed.keeps[0]}-nearest" for listed in catalogue.STUDY.values() if "nearest/" in " ".join(listed.reads)}
     assert named | by_ladder | around == {name for listed in catalogue.STUDY.values() for name in listed.keeps}

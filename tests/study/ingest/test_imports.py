@@ -39,6 +39,13 @@ def test_what_is_refused_leaves_nothing(runs, study):
     assert not list(runs.glob("imported/*"))
 
 
+def test_of_several_runs_none_is_kept_if_one_is_refused(runs, study):
+    done = study("ingest", EXAMPLE, FIXTURES / "pgbench" / "aborted")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert not list(runs.rglob("manifest.json"))
+    assert study("ingest", EXAMPLE).returncode == 0
+
+
 def test_a_file_that_changed_in_the_folder_is_noticed(runs):
     [run] = imports.given([EXAMPLE])
     report = imports.imported(run, imports.Options())

@@ -1,5 +1,6 @@
 """Whether dedup pays on a machine."""
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ GIB = 2**30
 
 @pytest.fixture(autouse=True)
 def no_simulation(monkeypatch):
-    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (1.0, 10.0))
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (9.0, 10.0))
 
 
 def asked(name, memory=16 * GIB, release="openzfs", size=None):
@@ -27,6 +28,33 @@ def asked(name, memory=16 * GIB, release="openzfs", size=None):
 def test_yes_or_no_has_a_reason(name, memory, pays, reason):
     made = asked(name, memory)
     assert (made.pays, reason in made.reason) == (pays, True)
+
+
+def test_a_table_that_fits_and_slows_writes_down_does_not_pay(monkeypatch):
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (4.0, 10.0))
+    made = asked("zol_06_zdb_ddd.txt")
+    assert (made.pays, "40 % of the rate without dedup" in made.reason) == (False, True)
+
+
+@pytest.mark.parametrize(("rate", "expected"), [
+    (2e8, [(20.0, 8.0)]), (2e6, [(20.0, 8.0), (600.0, 200.0)])])
+def test_a_slow_run_is_made_again_and_longer(monkeypatch, rate, expected):
+    lengths = []
+
+    def simulated(machine, has_dedup, seed):
+        lengths.append((machine.seconds, machine.warm_s))
+        return SimpleNamespace(bytes_per_s=rate)
+    monkeypatch.setattr(dedup_pool, "simulated", simulated)
+    dedup_pool.sustained(dedup_pool.DedupMachine(1e9, seconds=20.0, warm_s=8.0), True, 1)
+    assert lengths == expected
+
+
+def test_a_table_far_beyond_the_room_is_simulated_at_the_most_that_matters(monkeypatch):
+    machines = []
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (1.0, 10.0))
+    made = asked("zol_06_zdb_ddd.txt", size=2**52)
+    assert made.full_bytes > dedup_pool.MAX_TIMES * made.room_bytes
+    assert machines[0].unique_bytes + machines[0].duplicate_bytes == pytest.approx(dedup_pool.MAX_TIMES * made.room_bytes)
 
 
 def test_a_table_grows_with_the_pool_and_may_not_fit_when_it_is_full():

@@ -55,6 +55,7 @@ def test_a_file_that_is_cut_is_one_sentence_or_says_the_same(name, share):
     ("dedup: DDT entries 3255693, size 311 on disk, 179 in core\n", "ends before the histogram"),
     (WHOLE["zol_06_zdb_dd.txt"].replace("     2      216", "     2     9216"), "something is missing"),
     (WHOLE["zol_06_zdb_dd.txt"].replace("dedup = 1.07", "dedup = 3.07"), "ratio of 1.07"),
+    ("dedup: DDT entries " + "9" * 5000 + ", size 311 on disk, 179 in core\n", "5000 digits"),
     (WHOLE["zol_06_zdb_dd.txt"] * 2, "more than one table")])
 def test_what_is_no_table_is_one_sentence(text, named):
     with pytest.raises(UserError, match=named) as error:

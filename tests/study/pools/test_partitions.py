@@ -112,6 +112,9 @@ def test_starts_of_every_form(text, starts, pasted):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("", ["no partition is in it"]), ("hello\n", ["no partition is in it"]),
+    (SFDISK.replace('"start": 256', '"start": 1e999'), ["node and start"]), ('{"a":' * 100_000, ["JSON"]),
+    (SFDISK.replace('"start": 256', '"start": 63.9'), ["node and start"]),
+    (NEW.replace("212992", "9" * 5000), ["5000 digits"]),
     (SFDISK[:-40], ["no whole JSON", "cut off"]), ('{"partitiontable": {"partitions": [{}]}}', ["node and start"]),
     (SFDISK.replace("4096", "4000"), ["4000 B"]), (SFDISK.replace("256", "-1"), ["/dev/vda1 begins at -4096 B"]),
     (PARTED.replace("1:34s", "1:17.4kB"), ["17.4kB, which is rounded"]),
