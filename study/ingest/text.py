@@ -62,7 +62,7 @@ def ends_with_a_line(path: Path) -> bool:
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - 2))
-        return not size or b"\n" in file.read()
+        return not size or file.read().endswith((b"\n", b"\n\0"))  # the second in UTF-16
 
 
 def whole(path: Path) -> str:
