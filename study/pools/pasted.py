@@ -23,22 +23,23 @@ ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,5});")
 MOST = 0.6      # of lines that are not empty
 
 
-def plain(text: str) -> str:
-    """The text without what mails, Markdown, comments and web pages put around each line."""
+def plain(text: str, has_comments: bool = False) -> str:
+    """The text without what mails, Markdown, comments and web pages put around each line. `has_comments`: lines that begin
+    with # are comments of its own."""
     if ENTITY.search(text):
         text = html.unescape(text)
     lines = [QUOTED.sub("", line.rstrip("\r")) for line in text.lstrip("\ufeff").replace("\xa0", " ").split("\n")]
     filled = [line for line in lines if line.strip()]
-    if filled and sum(map(bool, map(COMMENTED.match, filled))) >= MOST * len(filled):
+    if filled and not has_comments and sum(map(bool, map(COMMENTED.match, filled))) >= MOST * len(filled):
         lines = [COMMENTED.sub("", line) for line in lines]
     return "\n".join(lines)
 
 
-def read(path: Path, command: str) -> str:
+def read(path: Path, command: str, has_comments: bool = False) -> str:
     """The text of a file; `command` prints what it should have. UserError if it is no text."""
     try:
         content = path.read_bytes()
         content = gzip.decompress(content) if content.startswith(GZIP) else content
-        return plain(content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig"))
+        return plain(content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig"), has_comments)
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         raise UserError(f"{path} is not text; give what `{command}` prints") from None
