@@ -25,6 +25,7 @@ TWO_SECTORS = re.compile(r"[:\uff1a] *(\d+) ?B?/(\d+) ?(?:B|bytes)")
 LOGICAL_SECTOR = re.compile(r"Logical sector size: (\d+) bytes")
 PRINTED = re.compile(r"^(\d+) +(-?[\d.,]+)([a-zA-Z]+) +[\d.,]+[a-zA-Z]+ +[\d.,]+[a-zA-Z]+(?: |$)")
 EXTENDED = re.compile(r" extended(?: |$)")      # parted does not translate it
+DISK_OF_GDISK = re.compile(r"^Disk (?P<device>\S+): \d+ sectors")
 OF_GDISK = re.compile(r"^(\d+) +(\d+) +(\d+) +[\d.]+ (?:bytes|[KMGTP]iB) +[0-9A-F]{4}\b")
 GPART_DISK = re.compile(r"^=> +(\d+) +(\d+) +(\S+) +(GPT|MBR|BSD|EBR|VTOC8|APM|LDM\S*|PC98) +\(([\d.]+[KMGTPkmgt]?)\)")
 OF_GPART = re.compile(r"^(\d+) +(\d+) +([\w.-]+) +(\S.*?) +\([\d.]+[KMGTPkmgt]?B?\)$")
@@ -81,7 +82,7 @@ def of_gdisk(text: str) -> Iterator[Partition | str]:
             sector = int(match[1])
             if problem := sector_problem(sector, device or "the disk"):
                 yield problem
-        elif match := DISK.match(line):
+        elif match := DISK_OF_GDISK.match(line) or DISK.match(line):
             device, sector = match["device"], USUAL_SECTOR
         elif match := OF_GDISK.match(line):
             yield Partition(numbered(device, match[1]), int(match[2]) * sector, sector)

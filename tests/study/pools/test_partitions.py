@@ -211,6 +211,7 @@ SFDISK = json.dumps({"partitiontable": {
     (CHINESE, {"/dev/sda1": 2**20}), (DUMP_2008, {"/dev/sda1": 63 * 512, "/dev/sda5": 208908 * 512}),
     (DUMP, {"/dev/nvme0n1p1": 2**20, "/dev/nvme0n1p2": 131329 * 4096}),
     (PARTED_PEOPLE, {"/dev/sda1": 34 * 512, "/dev/sda9": 3907012608 * 512}),
+    (GDISK.replace("/dev/sda", "c0d9"), {"c0d9p1": 40 * 512, "c0d9p2": 2**20}),
     (GDISK, {"/dev/sda1": 40 * 512, "/dev/sda2": 2**20}),
     (GPART, {"ada0p1": 34 * 512, "ada0p3": 2**20, "da1s1a": 63 * 512}), (GPART_4K, {"ada2p1": 6 * 4096}),
     (PRTVTOC_EFI, {"/dev/rdsk/c0t1d0s0": 34 * 512, "/dev/rdsk/c0t1d0s8": 976756751 * 512}),
