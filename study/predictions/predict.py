@@ -191,7 +191,11 @@ def notes(machine: Scenario) -> tuple[str, ...]:
     """What a reader must know: safety that is traded, settings without effect, rules of another time."""
     lines = list(dangers(machine)) + [GUEST] * isinstance(machine.files, Zvol)
     kind = machine.database.kind
-    lines += [f"{name}: {why}" for name in machine.database.conf if (why := conf.unfelt(kind, name))]
+    reasons = {name: conf.unfelt(kind, name) for name in machine.database.conf}
+    lines += [f"{', '.join(name for name in reasons if reasons[name] == why)}: {why}"
+              for why in dict.fromkeys(filter(None, reasons.values()))]
+    if "innodb_redo_log_capacity" in machine.database.conf:
+        lines.append("innodb_redo_log_capacity is taken as two log files of half of it")
     if machine.database.kind == "innodb" and machine.database.version is None:
         lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
                      "ones take up to twice the processor time for a write.")
