@@ -39,12 +39,15 @@ def each_left_out(results: pd.DataFrame, document: str) -> pd.DataFrame:
 
 
 def sentence_of_left_out(table: pd.DataFrame) -> str:
-    """How many numbers lie in the range that all others leave, and which lies farthest outside."""
+    """How many numbers lie in the range that all others leave, which lies farthest outside, and where nothing is told."""
     inside, farthest = (table.outside == 1).sum(), table.loc[table.outside.idxmax()]
+    silent = (table.left == table.of).sum()
     words = f"Inferred from all others, {inside} of {len(table)} numbers lie in the range that is left."
-    if inside == len(table):
-        return words
-    return f"{words} Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
+    if inside < len(table):
+        words += f" Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
+    if silent:
+        words += f" For {silent} of them too few draws show the others, so all draws are left, and nothing is told."
+    return words
 
 
 def metrics_of_left_out(table: pd.DataFrame, before: str = "") -> pd.DataFrame:

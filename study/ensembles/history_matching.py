@@ -164,13 +164,14 @@ def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
 
 def each_number_left_out(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     """What is inferred of each number (row of `facts`) from all others, at the tightest tolerance that leaves ENOUGH draws:
-    number, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Numbers that were
-    printed after a change take part, so it is no prediction."""
+    number, printed, left, of (draws), lowest, highest, and by which factor what was printed is outside (1: inside). Where no
+    tolerance leaves ENOUGH, all draws are left, and the others tell nothing. Numbers that were printed after a change take
+    part, so it is no prediction."""
     off, rows = factors(draws, facts), []
     for fact in facts.itertuples():
         left, lowest, highest = _left(off.drop(columns=fact.column).max(axis=1), draws[fact.column])
-        rows.append((fact.column, fact.printed, left, lowest, highest, _outside(fact, lowest, highest)))
-    return pd.DataFrame(rows, columns=["number", "printed", "left", "lowest", "highest", "outside"])
+        rows.append((fact.column, fact.printed, left, len(draws), lowest, highest, _outside(fact, lowest, highest)))
+    return pd.DataFrame(rows, columns=["number", "printed", "left", "of", "lowest", "highest", "outside"])
 
 
 def _outside(printed_as: Any, lowest: float, highest: float) -> float:

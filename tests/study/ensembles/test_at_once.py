@@ -56,5 +56,13 @@ def test_a_number_is_inferred_from_the_draws_that_have_the_others(monkeypatch):
         table = at_once.each_left_out(results, "x").set_index("number")
         assert table.loc["b of run", ["left", "lowest", "highest"]].tolist() == [10, 5.0, 14.0]
         assert table.outside["b of run"] == pytest.approx(outside)
-        assert ("of b" in (words := at_once.sentence_of_left_out(table.reset_index()))) is False
+        words = at_once.sentence_of_left_out(table.reset_index())
         assert ("b of run, by a factor of 1.96" in words) is (b == 28.0)
+        assert ("nothing is told" in words) is (b == 28.0)
+
+
+def test_where_too_few_draws_show_the_others_it_says_so():
+    table = pd.DataFrame({"number": ["a", "b"], "printed": 1.0, "left": [20, 10], "of": 20, "lowest": 0.5, "highest": 2.0,
+                          "outside": 1.0})
+    assert "2 of 2 numbers" in at_once.sentence_of_left_out(table)
+    assert "For 1 of them too few draws show the others" in at_once.sentence_of_left_out(table)
