@@ -51,11 +51,11 @@ def ingest(
 
     Example: study ingest data/examples/run --label "my first run"
     """
-    from study.ingest import imports, mapped_csv
+    from study.ingest import given_runs, imports, mapped_csv
     from study.store import store
 
     options = imports.Options(label, started, utc_offset, partial, mapped_csv.mapping(mapping) if mapping else None)
-    runs = imports.given(paths, label)
+    runs = given_runs.given(paths, label)
     reports = []
     try:
         for run in runs:
@@ -78,9 +78,9 @@ def ingest(
 
 
 def _plain(report: "Report") -> dict[str, Any]:
-    from study.ingest import imports
+    from study.ingest import clocks
 
-    return {**report._asdict(), "alignment": imports.alignment(report.series)}
+    return {**report._asdict(), "alignment": clocks.alignment(report.series)}
 
 
 def _say(report: "Report") -> None:
@@ -123,7 +123,7 @@ def _say_tool(tool: dict[str, Any]) -> None:
 
 
 def _say_clock(report: "Report") -> None:
-    from study.ingest import imports
+    from study.ingest import clocks
 
     if not report.series:
         return
@@ -140,7 +140,7 @@ def _say_clock(report: "Report") -> None:
         )
         for begin, end in one["gaps"][:SHOWN_GAPS]:
             out.print(f"    gap: from {number(begin)} to {number(end)} s", soft_wrap=True)
-    together = imports.alignment(report.series)
+    together = clocks.alignment(report.series)
     if len(report.series) > 1 and together["from"]:
         out.print(
             f"  in common: {together['from']} to {together['to']} UTC; two series are apart by "

@@ -106,8 +106,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
 
 
 def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
-    if not text.ends_with_a_line(source.path):
-        reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")
+    text.note_a_cut(reading, source)
     reports: list[Report] = []
     columns: list[str] = []
     at, has_zone, cpu, in_cpu = None, False, dict[str, float](), False
