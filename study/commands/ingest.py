@@ -127,18 +127,19 @@ def _say_clock(report: "Report") -> None:
 
     if not report.series:
         return
-    for one in report.series:
+    for series in report.series:
         starts = (
-            f"starts at {one['starts']} UTC ± {number(one['uncertainty_s'])} s ({one['clock']})"
-            if one["starts"]
-            else f"no time of day ({one['clock']})"
+            f"starts at {series['starts']} UTC ± {number(series['uncertainty_s'])} s ({series['clock']})"
+            if series["starts"]
+            else f"no time of day ({series['clock']})"
         )
-        every = f", every {number(one['interval_s'])} s" if one["interval_s"] else ""
+        every = f", every {number(series['interval_s'])} s" if series["interval_s"] else ""
         out.print(
-            f"  {one['series']}: {counted(one['points'], 'point')}{every}, {counted(len(one['gaps']), 'gap')}; {starts}",
+            f"  {series['series']}: {counted(series['points'], 'point')}{every}, {counted(len(series['gaps']), 'gap')}; "
+            f"{starts}",
             soft_wrap=True,
         )
-        for begin, end in one["gaps"][:SHOWN_GAPS]:
+        for begin, end in series["gaps"][:SHOWN_GAPS]:
             out.print(f"    gap: from {number(begin)} to {number(end)} s", soft_wrap=True)
     together = clocks.alignment(report.series)
     if len(report.series) > 1 and together["from"]:

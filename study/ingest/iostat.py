@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from study.ingest import text
-from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source
+from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source, refuse_several
 
 TOOL = "iostat"
 HEADER = re.compile(
@@ -86,10 +86,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
     if len(sources) > 1:
         kinds = {source.kind for source in sources}
         if len(kinds) != len(sources):
-            raise Damaged(
-                f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, "
-                "so give each by itself"
-            )
+            refuse_several(sources)
         source = next(source for source in sources if source.kind == "json")
         reading.warnings.append(
             f"{next(other.name for other in sources if other != source)} is not read: {source.name}, beside "

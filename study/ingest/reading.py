@@ -225,6 +225,13 @@ class Source(NamedTuple):
     kind: str  # of the kinds of its importer
 
 
+def refuse_several(outputs: Sequence[Source]) -> None:
+    """Raises Damaged where a tool that writes one output a run has more."""
+    if len(outputs) > 1:
+        names = " and ".join(source.name for source in outputs)
+        raise Damaged(f"{names} are outputs of {len(outputs)} runs; a run has one, so give each by itself")
+
+
 class Importer(Protocol):
     """A module of this package."""
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from study.ingest.fio import json_output, logs, terse
-from study.ingest.reading import NO_CLOCK, Damaged, Reading, Source
+from study.ingest.reading import NO_CLOCK, Reading, Source, refuse_several
 
 TOOL = "fio"
 
@@ -24,11 +24,7 @@ def kind(name: str, head: str) -> str | None:
 def read(sources: list[Source], scratch: Path) -> Reading:
     reading = Reading(tool=TOOL)
     outputs = [source for source in sources if source.kind in ("json", "terse", "failed")]
-    if len(outputs) > 1:
-        raise Damaged(
-            f"{' and '.join(source.name for source in outputs)} are outputs of {len(outputs)} runs; a run has one, so "
-            "give each by itself"
-        )
+    refuse_several(outputs)
     clock = NO_CLOCK
     for source in outputs:
         if source.kind == "json":

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from study.ingest import text
-from study.ingest.reading import Damaged, Reading, Source
+from study.ingest.reading import Reading, Source, refuse_several
 from study.ingest.zpool_iostat import histograms, table
 from study.ingest.zpool_iostat.layouts import LAYOUTS, OF_SIZES, OF_WAITS
 from study.ingest.zpool_iostat.lines import is_time, is_value
@@ -43,10 +43,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
     reading = Reading(tool=TOOL)
     kinds = [source.kind for source in sources]
     if len(set(kinds)) != len(kinds):
-        raise Damaged(
-            f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, so "
-            "give each by itself"
-        )
+        refuse_several(sources)
     for source in sources:
         text.note_a_cut(reading, source)
         (table if source.kind == "table" else histograms).read(reading, source)
