@@ -26,22 +26,22 @@ def read(text: str) -> list[Partition]:
     """Of one disk or several, in order. UserError, one sentence, with all that is wrong about the text."""
     if number := TOO_LONG.search(text):
         raise UserError(f"a number in it has {len(number[0])} digits, more than any disk's; {TRY}")
-    found: list[Partition] = []
+    partitions: list[Partition] = []
     wrong: list[str] = []
     for part in _parts(pasted.plain(text)):
         if isinstance(part, str):
             wrong.append(part)
         else:
-            found.append(part)
-    if not found and not wrong:
+            partitions.append(part)
+    if not partitions and not wrong:
         wrong.append(f"no partition is in it; {TRY}")
-    for partition in found:
+    for partition in partitions:
         if partition.start_bytes < 0:
             wrong.append(f"{partition.name} begins at {partition.start_bytes} B, but nothing lies in front of a disk; mend "
                          "its start")
     if wrong:
         raise UserError("; ".join(dict.fromkeys(wrong)))
-    return found
+    return partitions
 
 
 def _parts(text: str) -> Iterator[Partition | str]:
