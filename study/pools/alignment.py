@@ -10,7 +10,7 @@ from typing import NamedTuple
 from model.zfs.dmu import straddling
 from study import errors, given_files
 from study.errors import UserError
-from study.pools import partitions
+from study.pools import partitions, pasted
 from study.sizes import UNITS, size_of
 from study.words import counted
 
@@ -37,6 +37,7 @@ class Alignment(NamedTuple):
     request_bytes: int
     aligned: tuple[float, float, float]     # the three counts for a partition that is
     rows: list[Row]
+    assumed: tuple[str, ...] = ()      # partitions, the size of whose sectors is not told
 
 
 def of_file(file: Path, block: str, request: str | None) -> Alignment:
@@ -52,7 +53,7 @@ def of_file(file: Path, block: str, request: str | None) -> Alignment:
     of_disks: list[partitions.Partition] = []
     try:
         given_files.refuse_endless(file, given_files.TEXT)
-        of_disks = partitions.read(file.read_text(encoding="utf-8", errors="replace"))
+        of_disks = partitions.read(pasted.read(file, "sfdisk --json DISK", is_loose=True))
     except UserError as error:
         wrong.append(f"{file.name}: {error}")
     except OSError as error:
@@ -72,7 +73,8 @@ def _power_of_two(text: str, quantity: str) -> int:
 
 def of_partitions(of_disks: list[partitions.Partition], block_bytes: int, request_bytes: int) -> Alignment:
     return Alignment(block_bytes, request_bytes, _counts(0, request_bytes, block_bytes),
-                     [_row(partition, block_bytes, request_bytes) for partition in of_disks])
+                     [_row(partition, block_bytes, request_bytes) for partition in of_disks],
+                     tuple(partition.name for partition in of_disks if partition.is_assumed))
 
 
 def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Row:
@@ -117,6 +119,9 @@ def notes(alignment: Alignment) -> list[str]:
     reads, first, writes = alignment.aligned
     sentences = [f"Counts are blocks of {block} for a request of {request}, nothing in memory. Aligned: a read reads "
                  f"{reads:g}, a write reads {first:g} first and writes {writes:g}."]
+    if alignment.assumed:
+        sentences.append(f"The text does not tell the size of sectors. {partitions.USUAL_SECTOR} B are assumed for "
+                         f"{', '.join(alignment.assumed)}.")
     if not straddling_rows:
         return [*sentences, f"No partition straddles blocks of {block}."]
     sentences.append(f"{len(straddling_rows)} of {counted(len(alignment.rows), 'partition')} straddle blocks of {block}: "

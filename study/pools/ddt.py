@@ -31,6 +31,8 @@ OBJECT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
                     rf"(\d+) entries, size {SIZE} on disk, {SIZE} in core\b")
 OBJECT_OF_FDT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
                            r"dspace=(\d+); mspace=(\d+); entries=(\d+)")
+BROKEN = re.compile(r"\s*DDT-(?!log-)\S*-(?:ditto|duplicate|unique): ")
+LOG = re.compile(r"\s*DDT-log-\S+: .*\bentries=(\d+)")     # of fast dedup: changes that wait
 STATUS = re.compile(rf"\s*(?:dedup:\s+)?DDT entries (\d+), size {SIZE} on disk, {SIZE} in core"
                     rf"(?:, {SIZE} cached \(.*\))?\s*$")
 HEAD = re.compile(r"\s*bucket\s+allocated\s+referenced")
@@ -101,7 +103,7 @@ def parse(text: str, name: str) -> Ddt:
     """Likewise; `name` is for errors."""
     if number := TOO_LONG.search(text):
         raise UserError(f"{name}: a number has {len(number[0])} digits, more than any pool's; give what `{COMMANDS}` prints")
-    lines = text.splitlines()
+    lines = _joined(text.splitlines(), name)
     objects = [_Object(match[1], match[2], int(match[3]), *(int(match[3]) * size_of(match[i], "size of an entry")
                                                             for i in (4, 5)))
                for line in lines if (match := OBJECT.match(line))]
@@ -122,8 +124,36 @@ def parse(text: str, name: str) -> Ddt:
     entries, core, disk, is_of_all = _sizes(objects, status)
     made = Ddt(entries=entries or sum(bucket.blocks for bucket in buckets), in_core_bytes=core, on_disk_bytes=disk,
                is_simulated=is_simulated, buckets=buckets, printed_ratio=ratio, is_of_all=is_of_all)
+    if objects:
+        _check_entries(made, sum(int(match[1]) for line in lines if (match := LOG.match(line))), name)
     _check(made, name)
     return made
+
+
+def _joined(lines: list[str], name: str) -> list[str]:
+    """Lines; an object's that a mail has wrapped, with the next. UserError for one that stays in parts."""
+    joined: list[str] = []
+    rest = iter(enumerate(lines, start=1))
+    for n, line in rest:
+        if BROKEN.match(line) and not _is_object(line):
+            whole = f"{line.rstrip()} {next(rest, (0, ''))[1].strip()}"
+            if not _is_object(whole):
+                raise UserError(f"{name}, line {n}: '{line.strip()[:100]}' is cut or changed; give the output unchanged")
+            line = whole
+        joined.append(line)
+    return joined
+
+
+def _is_object(line: str) -> bool:
+    return bool(OBJECT.match(line) or OBJECT_OF_FDT.match(line))
+
+
+def _check_entries(ddt: Ddt, waiting: int, name: str) -> None:
+    """The objects have as many entries as the histogram; those that wait in a log may be in it too."""
+    counted = ddt.total.blocks if ddt.total else ddt.entries
+    if not counted / ROUNDED - waiting <= ddt.entries <= counted * ROUNDED:
+        raise UserError(f"{name}: the lines of objects have {ddt.entries} entries, but the histogram has {counted}, so that "
+                        "something is missing; give the output unchanged")
 
 
 def _refuse(text: str, name: str) -> None:

@@ -6,8 +6,9 @@
 * in 2.23 and 2.24, of GPT: columns #, Start, End, Size, Type, Name;
 * in BusyBox: columns Device, Boot, StartCHS, EndCHS, StartLBA, EndLBA, Sectors, Size, Id, Type;
 * before, with `-u`: `Units = sectors of 1 * 512 = 512 bytes`, columns Device, Boot, Start, End, Blocks, Id, System;
-* before, without it: `Units = cylinders of 16065 * 512 = 8225280 bytes`. A partition ends with its last cylinder, so its
-  blocks of 1 KiB say where it begins: the first of a disk at sector 63, mostly. A `+` behind them is half a block more.
+* before, without it: `Units = cylinders of 16065 * 512 = 8225280 bytes`, and lengths in blocks of 1 KiB. A `+` behind them
+  is half a block more. Starts are not in it. They follow for a partition of whole cylinders, and for one that lacks the
+  first track of 63 sectors and ends with its last cylinder. All others are refused.
 
 Words are those of the user's language, so that none is read. A row is a name, a start, an end, and a length that fits both:
 in sectors, or in blocks of 1 KiB. A line with a device alone goes on in the next.
@@ -19,7 +20,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from study.pools.partition import IN_SECTORS, TRY, USUAL_SECTOR, Partition, numbered, sector_problem
+from study.pools.partition import IN_SECTORS, TRY, USUAL_SECTOR, Partition, changed_row, numbered, sector_problem
 
 CONTAINERS, PROTECTIVE = {"5", "f", "85"}, "ee"
 LEFT_OUT = "left out"       # of a row: it has no partition, or none that is read or written through
@@ -31,6 +32,8 @@ ROW = re.compile(r"(?P<device>[^\s\d*#]\S*)\s+(?:\*\s+)?(?P<start>-?\d+)\s+(?P<e
                  r"(?P<rest>\S.*)")
 OF_A_TABLE = re.compile(r"/\S+\s+(?:\*\s+)?-?\d")
 EMPTY = re.compile(r"/\S+\s+0\s+-\s+0\b")
+TRACK = 63      # sectors, with which BIOS and DOS counted
+MIB = 2**20
 OFF_BORDER = re.compile(r"Partition (\d+) does not (?:start|end) on (?:a )?cylinder boundary")
 CHS = re.compile(r"(?<=\s)\d+,\d+,\d+\s+\d+,\d+,\d+(?=\s)")
 NUMBERED_HEAD = re.compile(r"#\s+\S+\s+\S+\s+\S+\s+\S+\s+\S+$")
@@ -55,7 +58,7 @@ class _Table(NamedTuple):
 
 def partitions_of(text: str) -> Iterator[Partition | str]:
     """Partitions, and what is wrong."""
-    table, off_border = _Table(), tuple(OFF_BORDER.findall(text))
+    table, off_border = _Table(), _off_border(text)
     cut = f"a table has no rows, so it is cut off; {TRY}"
     for line in _joined(text):
         if match := DISK.match(line):
@@ -83,19 +86,30 @@ def partitions_of(text: str) -> Iterator[Partition | str]:
         yield cut
 
 
-def _of_line(line: str, table: _Table, off_border: tuple[str, ...]) -> Partition | str | None:
+def _off_border(text: str) -> set[str]:
+    """Partitions of which fdisk says that they do not end with a cylinder, by their names."""
+    device, names = "", set()
+    for line in map(str.strip, text.splitlines()):
+        if match := DISK.match(line):
+            device = match["device"]
+        elif match := OFF_BORDER.search(line):
+            names |= {f"{device}{between}{match[1]}" for between in ("", "p", "-part", "_part")}
+    return names
+
+
+def _of_line(line: str, table: _Table, off_border: set[str]) -> Partition | str | None:
     """The partition of a row, what is wrong with it, LEFT_OUT, or None where the line is no row."""
     if table.is_numbered:
         if match := NUMBERED.match(line):
             return Partition(numbered(table.device, match["number"]), int(match["start"]) * table.unit.sector_bytes,
                              table.unit.sector_bytes)
-        return f"the line '{line[:60]}' is cut off or changed; {TRY}" if re.match(r"\d+\s+-?\d", line) else None
+        return changed_row(line) if re.match(r"\d+\s+-?\d", line) else None
     row = ROW.match(CHS.sub("", line))
     if row and (fits := _fits(row, table.unit)) and (table.is_open or fits == "well"):
         return _of_row(row, table.unit, off_border)
     if EMPTY.match(line):
         return LEFT_OUT
-    return f"the line '{line[:60]}' is cut off or changed; {TRY}" if table.is_open and OF_A_TABLE.match(line) else None
+    return changed_row(line) if table.is_open and OF_A_TABLE.match(line) else None
 
 
 def _fits(row: re.Match, unit: _Unit) -> str:
@@ -129,7 +143,7 @@ def _type_of(rest: str) -> str:
     return next((word for word in words[:2] if re.fullmatch(r"[0-9a-f]{1,2}", word)), "")
 
 
-def _of_row(row: re.Match, unit: _Unit, off_border: tuple[str, ...]) -> Partition | str:
+def _of_row(row: re.Match, unit: _Unit, off_border: set[str]) -> Partition | str:
     name, start, end, kind = row["device"], int(row["start"]), int(row["end"]), _type_of(row["rest"])
     if kind in CONTAINERS:
         return LEFT_OUT
@@ -138,10 +152,23 @@ def _of_row(row: re.Match, unit: _Unit, off_border: tuple[str, ...]) -> Partitio
     if unit.sectors == 1:
         return Partition(name, start * unit.sector_bytes, unit.sector_bytes)
     n_sectors = (2 * int(row["n"]) + (row["half"] == "+")) * 512 // unit.sector_bytes
-    first = end * unit.sectors - n_sectors
-    counts_cylinders = int(row["n"]) == end - start + 1
-    ends_apart = off_border and name.endswith(off_border)
-    if counts_cylinders or ends_apart or not (start - 1) * unit.sectors <= first < start * unit.sectors:
-        return (f"{name} is given in cylinders and does not end with one, so its start is not in it; print it with "
+    first = _first_sector(start, end, n_sectors, unit)
+    if int(row["n"]) == end - start + 1 or name in off_border or first is None:
+        return (f"{name} is given in cylinders, and its length does not prove where in the first it begins; print it with "
                 "`fdisk -lu`")
     return Partition(name, first * unit.sector_bytes, unit.sector_bytes)
+
+
+def _first_sector(start: int, end: int, n_sectors: int, unit: _Unit) -> int | None:
+    """Where a partition from cylinder to cylinder begins; None if that does not follow from so many sectors.
+
+    It begins in the first cylinder, and at `latest` at the latest. Whole cylinders leave one place. A track less leaves
+    those of that track, and all but its end are none where a disk's partitions began, save a multiple of 1 MiB.
+    """
+    earliest, latest = (start - 1) * unit.sectors, end * unit.sectors - n_sectors
+    if latest == earliest:
+        return latest
+    mib = MIB // unit.sector_bytes
+    has_track = latest == earliest + TRACK and unit.sectors % TRACK == 0
+    is_alone = earliest == 0 or -(-earliest // mib) * mib > latest
+    return latest if has_track and is_alone else None

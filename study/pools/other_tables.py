@@ -6,7 +6,7 @@
     of_gpart(text)      `gpart show` of FreeBSD: start, length, number or name, type, (size)
     of_prtvtoc(text)    `prtvtoc` of Solaris: slice, tag, flags, first sector, count, last sector
 
-Each gives partitions, and what is wrong. Words are not read, as parted has them in the user's language.
+Each gives partitions, and what is wrong. A row that is cut or does not agree with itself is refused, not left out. Words are not read, as parted has them in the user's language.
 
 `gpart show` tells no size of sectors: it follows from the number of them and the size behind. What lies in a slice (BSD)
 counts from its start. On x86 so do the slices of a Solaris VTOC: it has slice 8 for booting, and that is refused.
@@ -14,19 +14,37 @@ counts from its start. On x86 so do the slices of a Solaris VTOC: it has slice 8
 import re
 from collections.abc import Iterator
 
-from study.pools.partition import IN_SECTORS, SECTORS, USUAL_SECTOR, Partition, numbered, sector_problem
+from study.pools.partition import (
+    IN_SECTORS,
+    SECTORS,
+    USUAL_SECTOR,
+    Partition,
+    changed_row,
+    numbered,
+    sector_by_gpt,
+    sector_problem,
+)
 from study.sizes import size_of
 
 DUMPED = re.compile(r"^(?P<name>\S+) *: *start= *(?P<start>-?\d+), *size= *(?P<size>\d+)(?:, *(?:Id|type)= *(?P<type>\w+))?")
+OF_DUMP = re.compile(r"^(?:unit: sectors$|# partition table of )")
+DAMAGED_DUMP = re.compile(r"\b(?:start|size)=|^\S+ :(?: |$)")
+FIRST_LBA = re.compile(r"^first-lba: *(\d+)$")
 SECTOR_SIZE = re.compile(r"^sector-size: *(\d+)$")
 CONTAINERS, PROTECTIVE, EMPTY = {"5", "f", "85"}, "ee", "0"
 DISK = re.compile(r"^\W*\w+ +(?P<device>[^\s(:]*[/.][^\s:]*) ?[:\uff1a] *\d")
 TWO_SECTORS = re.compile(r"[:\uff1a] *(\d+) ?B?/(\d+) ?(?:B|bytes)")
 LOGICAL_SECTOR = re.compile(r"Logical sector size: (\d+) bytes")
-PRINTED = re.compile(r"^(\d+) +(-?[\d.,]+)([a-zA-Z]+) +[\d.,]+[a-zA-Z]+ +[\d.,]+[a-zA-Z]+(?: |$)")
-EXTENDED = re.compile(r" extended(?: |$)")      # parted does not translate it
+OF_PARTED = re.compile(r"[:\uff1a] *\d+ ?B/\d+ ?B")
+PARTED_LABEL = re.compile(r"[:\uff1a] *(aix|amiga|bsd|dvh|gpt|loop|mac|msdos|pc98|sun|atari)$")
+PRINTED = re.compile(r"^(\d+) +(-?[\d.,]+)([a-zA-Z]+) +([\d.,]+)[a-zA-Z]+ +([\d.,]+)[a-zA-Z]+(?: |$)")
+PRINTED_FREE = re.compile(r"^(?:[\d.,]+[a-zA-Z]+ +){3}")
+EXTENDED = re.compile(r"^\d+(?: +\S+){3} extended(?: |$)")      # the column of types, which parted does not translate
+WITH_TYPES = ("msdos", "")
 DISK_OF_GDISK = re.compile(r"^Disk (?P<device>\S+): \d+ sectors")
-OF_GDISK = re.compile(r"^(\d+) +(\d+) +(\d+) +[\d.]+ (?:bytes|[KMGTP]iB) +[0-9A-F]{4}\b")
+GDISK_HEAD = re.compile(r"^Number +Start \(sector\)")
+OF_GDISK = re.compile(r"^(\d+) +(\d+) +(\d+) +([\d.]+) (bytes|[KMGTP]iB) +[0-9A-F]{4}(?: |$)")
+ROUNDED = 0.11      # of the last digit that gdisk prints, one behind the point
 GPART_DISK = re.compile(r"^=> +(\d+) +(\d+) +(\S+) +(GPT|MBR|BSD|EBR|VTOC8|APM|LDM\S*|PC98) +\(([\d.]+[KMGTPkmgt]?)\)")
 OF_GPART = re.compile(r"^(\d+) +(\d+) +([\w.-]+) +(\S.*?) +\([\d.]+[KMGTPkmgt]?B?\)$")
 VTOC_DISK = re.compile(r"^\* +(/\S+?)(?:s\d+)? partition map")
@@ -42,68 +60,118 @@ def _lines(text: str) -> Iterator[str]:
 
 def of_dump(text: str) -> Iterator[Partition | str]:
     """Of `sfdisk -d`."""
-    sector = next((int(match[1]) for line in _lines(text) if (match := SECTOR_SIZE.match(line))), USUAL_SECTOR)
-    rows = [match for line in _lines(text) if (match := DUMPED.match(line))]
-    if rows and (problem := sector_problem(sector, rows[0]["name"])):
+    lines = list(_lines(text))
+    rows = [match for line in lines if (match := DUMPED.match(line))]
+    if not rows and not any(map(OF_DUMP.match, lines)):
+        return
+    yield from (changed_row(line) for line in lines if DAMAGED_DUMP.search(line) and not DUMPED.match(line))
+    told = next((int(match[1]) for line in lines if (match := SECTOR_SIZE.match(line))), None)
+    first = next((int(match[1]) for line in lines if (match := FIRST_LBA.match(line))), 0)
+    sector = told or sector_by_gpt(first) or USUAL_SECTOR
+    if rows and (problem := sector_problem(sector if told is None else told, rows[0]["name"])):
         yield problem
     for row in rows:
         kind = (row["type"] or "").lower()
+        if not kind and any(each["type"] for each in rows):
+            yield changed_row(row[0])
+            continue
         if kind == PROTECTIVE:
             yield f"{row['name']} stands for a whole GPT, whose partitions this sfdisk does not print; {IN_SECTORS}"
         elif kind not in CONTAINERS and int(row["size"]):
-            yield Partition(row["name"], int(row["start"]) * sector, sector)
+            yield Partition(row["name"], int(row["start"]) * sector, sector,
+                            is_assumed=told is None and sector_by_gpt(first) is None)
 
 
 def of_print(text: str) -> Iterator[Partition | str]:
     """Of `parted DISK print`; what is rounded is wrong."""
-    device, sector = "", USUAL_SECTOR
+    device, sector, is_parted, label = "", USUAL_SECTOR, False, ""
     for line in _lines(text):
         if match := TWO_SECTORS.search(line):
-            sector = int(match[1])
+            sector, is_parted = int(match[1]), bool(OF_PARTED.search(line))
             if problem := sector_problem(sector, device or "the disk"):
                 yield problem
         elif match := DISK.match(line):
-            device, sector = match["device"], USUAL_SECTOR
+            device, sector, is_parted, label = match["device"], USUAL_SECTOR, False, ""
+        elif match := PARTED_LABEL.search(line):
+            label = match[1]
         elif match := PRINTED.match(line):
-            number, start, unit = match.groups()
-            if EXTENDED.search(line):
+            number, start, unit, end, size = match.groups()
+            if label in WITH_TYPES and EXTENDED.search(line):
                 continue
             if unit not in ("s", "B") or not start.lstrip("-").isdigit():
                 yield f"partition {number} of {device or 'a disk'} begins at {start}{unit}, which is rounded; {IN_SECTORS}"
-                continue
-            yield Partition(numbered(device, number), int(start) * (sector if unit == "s" else 1), sector)
+            elif not end.isdigit() or not size.isdigit() or int(end) - int(start) + 1 != int(size):
+                yield changed_row(line)
+            else:
+                yield Partition(numbered(device, number), int(start) * (sector if unit == "s" else 1), sector)
+        elif is_parted and line[:1].isdigit() and not PRINTED_FREE.match(line):
+            yield changed_row(line)
 
 
 def of_gdisk(text: str) -> Iterator[Partition | str]:
     """Of `gdisk -l` and `sgdisk -p`."""
-    device, sector = "", USUAL_SECTOR
+    device, sector, is_open = "", USUAL_SECTOR, False
     for line in _lines(text):
         if match := LOGICAL_SECTOR.search(line) or TWO_SECTORS.search(line):
             sector = int(match[1])
             if problem := sector_problem(sector, device or "the disk"):
                 yield problem
         elif match := DISK_OF_GDISK.match(line) or DISK.match(line):
-            device, sector = match["device"], USUAL_SECTOR
-        elif match := OF_GDISK.match(line):
+            device, sector, is_open = match["device"], USUAL_SECTOR, False
+        elif GDISK_HEAD.match(line):
+            is_open = True
+        elif (match := OF_GDISK.match(line)) and _has_size(match, sector):
             yield Partition(numbered(device, match[1]), int(match[2]) * sector, sector)
+        elif match or (is_open and line[:1].isdigit()):
+            yield changed_row(line)
+        elif line:
+            is_open = False
+
+
+def _has_size(row: re.Match, sector: int) -> bool:
+    """Whether start and end of gdisk's row are as far apart as it prints."""
+    unit = 1 if row[5] == "bytes" else size_of(f"1{row[5][0]}", "unit")
+    return abs((int(row[3]) - int(row[2]) + 1) * sector / unit - float(row[4])) <= ROUNDED
 
 
 def of_gpart(text: str) -> Iterator[Partition | str]:
     """Of `gpart show`, also with -l or -p."""
     starts: dict[str, int] = {}
-    device, scheme, sector, begins = "", "", USUAL_SECTOR, 0
-    for line in _lines(text):
+    device, scheme, sector, begins, place, end = "", "", USUAL_SECTOR, 0, 0, 0
+    for line in [*_lines(text), ""]:
         if match := GPART_DISK.match(line):
+            yield from _missing(device, place, end)
             device, scheme, sector = match[3], match[4], _sector_of(int(match[2]), match[5])
+            place, end = int(match[1]), int(match[1]) + int(match[2])
             begins = starts.get(device, 0)
             if scheme in ("BSD", "EBR") and device not in starts:
                 yield f"{device} lies in a slice whose start is not in it; give what `gpart show` prints of the whole disk"
                 device = ""
-        elif device and (match := OF_GPART.match(line)) and match[3] != "-":
+        elif line.startswith("=>"):
+            yield changed_row(line)
+        elif device and (match := OF_GPART.match(line)):
+            if int(match[1]) != place:
+                yield changed_row(line)
+            place = int(match[1]) + int(match[2])
+            if match[3] == "-":
+                continue
             name = match[3] if not match[3].isdigit() else _name_of(device, scheme, int(match[3]))
             starts[name] = begins + int(match[1]) * sector
             if match[4].split()[0] not in ("ebr", "freebsd"):           # which only hold others
                 yield Partition(name, starts[name], sector)
+        elif device and line[:1].isdigit():
+            yield changed_row(line)
+            device = ""
+        elif not line:
+            yield from _missing(device, place, end)
+            device = ""
+
+
+def _missing(device: str, place: int, end: int) -> Iterator[str]:
+    """What is wrong where rows of a disk, with those that are free, do not reach its end."""
+    if device and place != end:
+        yield (f"the rows of {device} reach sector {place}, but its head says {end}, so that some are missing; give what "
+               "`gpart show` prints unchanged")
 
 
 def _sector_of(n_sectors: int, printed: str) -> int:
@@ -133,3 +201,7 @@ def of_prtvtoc(text: str) -> Iterator[Partition | str]:
                        "what `fdisk -W - DISK` calls Rsect yourself, or give what `parted -m DISK unit s print` prints")
             elif match[2] != BACKUP:
                 yield Partition(f"{device}s{match[1]}", int(match[4]) * sector, sector)
+        elif device and line[:1].isdigit():
+            yield changed_row(line)
+        elif line and not line.startswith("*"):
+            device = ""

@@ -8,10 +8,21 @@ IN_SECTORS = "print it with `parted -m DISK unit s print`"
 
 
 class Partition(NamedTuple):
-    """`start_bytes`: from the beginning of its disk."""
+    """`start_bytes`: from the beginning of its disk. `is_assumed`: the text does not tell the size of sectors."""
     name: str
     start_bytes: int
     sector_bytes: int           # the unit of its table
+    is_assumed: bool = False
+
+
+def sector_by_gpt(first_lba: int) -> int | None:
+    """B of a sector, from the first that a GPT leaves to partitions: before it lie 2 sectors and 16 KiB of entries."""
+    return next((sector for sector in SECTORS if first_lba == 2 + 2**14 // sector), None)
+
+
+def changed_row(line: str) -> str:
+    """What is wrong with a row that cannot be read."""
+    return f"the line '{line[:60]}' is cut off or changed; {TRY}"
 
 
 def sector_problem(n_bytes: int, name: str) -> str | None:

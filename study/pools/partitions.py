@@ -15,7 +15,7 @@ from typing import Any
 
 from study.errors import UserError
 from study.pools import fdisk, other_tables, pasted
-from study.pools.partition import TRY, USUAL_SECTOR, Partition, numbered, sector_problem
+from study.pools.partition import TRY, USUAL_SECTOR, Partition, numbered, sector_by_gpt, sector_problem
 
 CONTAINERS = {"5", "f", "85", "0x5", "0xf", "0x85"}
 TOO_LONG = re.compile(r"\d{30,}")
@@ -77,7 +77,8 @@ def _of_sfdisk(text: str) -> Iterator[Partition | str]:
         content, _ = json.JSONDecoder().raw_decode(text[max(begin, 0):])
         tables: dict[str, Any] = content["partitiontable"]
         rows, device = tables.get("partitions", []), str(tables.get("device", "the disk"))
-        sector = _whole(tables.get("sectorsize", USUAL_SECTOR))
+        by_gpt = sector_by_gpt(_whole(tables.get("firstlba", 0)))
+        sector = _whole(tables.get("sectorsize", by_gpt or USUAL_SECTOR))
         places = [(str(row["node"]), _whole(row["start"])) for row in rows
                   if str(row.get("type", "")).lower() not in CONTAINERS]
     except json.JSONDecodeError as error:
@@ -91,7 +92,7 @@ def _of_sfdisk(text: str) -> Iterator[Partition | str]:
     if problem := sector_problem(sector, device):
         yield problem
     for name, start in places:
-        yield Partition(name, start * sector, sector)
+        yield Partition(name, start * sector, sector, is_assumed="sectorsize" not in tables and by_gpt is None)
 
 
 # --- parted ---------------------------------------------------------------------------------------------------------------

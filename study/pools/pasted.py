@@ -35,11 +35,13 @@ def plain(text: str, has_comments: bool = False) -> str:
     return "\n".join(lines)
 
 
-def read(path: Path, command: str, has_comments: bool = False) -> str:
-    """The text of a file; `command` prints what it should have. UserError if it is no text."""
+def read(path: Path, command: str, has_comments: bool = False, is_loose: bool = False) -> str:
+    """The text of a file; `command` prints what it should have. UserError if it is no text. `is_loose`: letters of an older
+    encoding than UTF-8 are passed over, as in words of the user's language."""
     try:
         content = path.read_bytes()
         content = gzip.decompress(content) if content.startswith(GZIP) else content
-        return plain(content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig"), has_comments)
+        encoding = "utf-16" if content.startswith(UTF_16) else "utf-8-sig"
+        return plain(content.decode(encoding, "replace" if is_loose else "strict"), has_comments)
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         raise UserError(f"{path} is not text; give what `{command}` prints") from None

@@ -90,6 +90,28 @@ def test_sizes_of_all_entries_are_told_from_those_of_one_by_what_can_be():
     assert (shrunk.in_core_bytes, shrunk.is_of_all) == (2873 * round(4.24 * 2**10), False)
 
 
+DD = WHOLE["zol_06_zdb_dd.txt"]
+
+
+def test_an_object_that_a_mail_has_wrapped_is_joined():
+    assert ddt.parse(DD.replace("on disk, 2104", "on disk,\n2104"), "d.txt") == ddt.parse(DD, "d.txt")
+
+
+@pytest.mark.parametrize(("text", "named"), [
+    (DD.replace("on disk, 2104", "on di"), "line 1: 'DDT-sha256-zap-duplicate.* is cut or changed"),
+    (DD.replace("DDT-sha256-zap-duplicate: 216", "DD-duplicate: 216"), "objects have 2657 entries, .* something is missing"),
+    (DD.replace("2657 entries", "265 entries"), "something is missing"),
+    (FDT.replace("DDT-sha256-zap-unique: dspace", "DD: dspace"), "something is missing")])
+def test_an_object_that_is_lost_is_named(text, named):
+    with pytest.raises(UserError, match=named):
+        ddt.parse(text, "mine.txt")
+
+
+def test_entries_that_wait_in_a_log_may_be_in_the_histogram():
+    waiting = FDT.replace("entries=2657", "entries=657") + "DDT-log-sha256-0: flags=0x00; obj=9; len=1; txg=7; entries=2000\n"
+    assert ddt.parse(waiting, "fdt.txt").entries == 216 + 657
+
+
 @pytest.mark.parametrize("name", sorted(WHOLE))
 @pytest.mark.parametrize("mark", ["> ", ">", "# ", "#", "    ", "| "])
 def test_what_was_quoted_or_commented_out_is_read_all_the_same(tmp_path, name, mark):

@@ -1,4 +1,5 @@
 """Partition tables as people paste them, and what `study align` says of them."""
+import gzip
 import json
 
 import pytest
@@ -140,7 +141,7 @@ PARTED_PEOPLE = """\
 Modell: ATA WDC WD20EARS-00M (scsi)
 Festplatte  /dev/sda:  3907029168s
 Sektorgröße (logisch/physisch): 512B/4096B
-Partitionstabelle: gpt
+Partitionstabelle: msdos
 
 Nummer  Anfang       Ende         Größe        Typ       Dateisystem  Flags
  1      34s          2047s        2014s                               bios_grub
@@ -166,9 +167,11 @@ GPART = """\
 
 =>       63  41942977  da1  MBR  (20G)
          63  41929587    1  freebsd  [active]  (20G)
+    41929650     13390       - free -  (6.5M)
 
 =>        0  41929587  da1s1  BSD  (20G)
           0  39845888      1  freebsd-ufs  (19G)
+    39845888   2083699       - free -  (1.0G)
 """
 GPART_4K = """\
 =>        6  488378635  ada2  GPT  (1.8T)
@@ -253,6 +256,85 @@ def test_what_is_no_table_is_one_sentence_with_all_of_it(text, words):
         partitions.read(text)
     assert all(word in str(caught.value) for word in words)
     assert "\n" not in str(caught.value)
+
+
+MODERN = """\
+Disk /dev/sdb: 500.1 GB, 500107862016 bytes
+255 heads, 63 sectors/track, 60801 cylinders
+Units = cylinders of 16065 * 512 = 8225280 bytes
+
+   Device Boot      Start         End      Blocks   Id  System
+/dev/sdb1               1       60802   488385560   83  Linux
+"""
+
+
+@pytest.mark.parametrize("row", ["1       60802   488385560", "1        1216     9764864"])
+def test_cylinders_of_a_partition_at_2048_tell_no_start(row):
+    with pytest.raises(UserError, match="fdisk -lu"):
+        partitions.read(MODERN.replace("1       60802   488385560", row))
+
+
+@given(st.integers(1, 60000), st.integers(1, 5000), st.integers(0, 16064), st.integers(0, 16064))
+@settings(max_examples=200, deadline=None)
+def test_cylinders_are_read_right_or_refused(start, length, ahead, behind):
+    """Of a partition that begins anywhere, save within the first track of a cylinder."""
+    ahead = ahead if ahead >= 63 else 0
+    first, end = (start - 1) * 16065 + ahead, start + length
+    n = end * 16065 - behind - first
+    row = f"{start} {end} {n // 2}{'+' * (n % 2)}"
+    try:
+        assert partitions.read(MODERN.replace("1       60802   488385560", row))[0].start_bytes == first * 512
+    except UserError:
+        assert ahead not in (0, 63) or behind or ahead == 63
+
+
+def test_a_warning_is_of_its_own_disk_only():
+    other = MODERN.replace("1       60802   488385560", "1 13 104391")
+    warned = f"{MODERN.replace('/dev/sdb', '/dev/sdc')}Partition 1 does not end on cylinder boundary.\n"
+    with pytest.raises(UserError) as caught:
+        partitions.read(other + warned)
+    assert "/dev/sdc1" in str(caught.value)
+    assert "/dev/sdb1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "row"), [
+    (GDISK.replace("  1.8 TiB     BF01  zfs", "  1.8 T"), "2 2048 3907029134"), (GDISK.replace("   40  ", "   20  "), "1 20 2047"),
+    (GDISK.replace("   1004.0 KiB  EF02", ""), "1 40 2047"),
+    (GPART_4K.replace("freebsd-zfs  (1.8T)", "freebsd-z"), "6 488378635 1"),
+    (GPART.replace("        2048  3907027087     3  freebsd-zfs  (1.8T)\n", ""), "rows of ada0 reach sector 2048"),
+    (GPART.replace("=>        34  3907029101", "=>        34"), "=> 34 ada0"),
+    (DUMP.replace("start=      131329", "sta      131329"), "/dev/nvme0n1p2"),
+    (DUMP_2008.replace("start=       63, size=   208782, Id=83", "start=       63, siz"), "start="),
+    (PARTED_PEOPLE.replace("2047s        2014s", "2047s        20"), "1 34s 2047s"),
+    (PARTED_PEOPLE.replace("2014s", "2015s"), "1 34s 2047s"),
+    (PRTVTOC_EFI.replace("976756717 976756750", "976756717 97675675"), "0 4 00 34"),
+    (PRTVTOC_EFI.replace(" 976756717 976756750", " 97"), "0 4 00 34")])
+def test_a_row_that_is_cut_is_refused_and_not_left_out(text, row):
+    with pytest.raises(UserError) as caught:
+        partitions.read(text)
+    assert row in str(caught.value)
+
+
+def test_a_partition_with_the_name_extended_is_one():
+    text = PARTED_PEOPLE.replace("msdos", "gpt").replace("7952s        extended", "7952s        ext4   data extended")
+    assert [partition.name for partition in partitions.read(text)] == ["/dev/sda1", "/dev/sda2", "/dev/sda9"]
+
+
+@pytest.mark.parametrize(("head", "sector", "is_assumed"), [
+    ("first-lba: 6", 4096, False), ("first-lba: 34", 512, False), ("first-lba: 2048", 512, True), ("", 512, True)])
+def test_a_dump_without_the_size_of_sectors_says_what_is_assumed(tmp_path, head, sector, is_assumed):
+    text = DUMP.replace("sector-size: 4096", head)
+    (tmp_path / "a.dump").write_text(text)
+    assert text != DUMP
+    assert partitions.read(text)[0].sector_bytes == sector
+    assert ("512 B are assumed for /dev/nvme0n1p1" in study(tmp_path / "a.dump").output.replace("\n", " ")) == is_assumed
+
+
+@pytest.mark.parametrize("packed", [lambda text: text.encode("utf-16"), lambda text: gzip.compress(text.encode()),
+                                    lambda text: text.encode("latin-1")])
+def test_a_file_is_read_in_utf_16_gzip_and_older_encodings(tmp_path, packed):
+    (tmp_path / "a.txt").write_bytes(packed(GERMAN_IMAGE))
+    assert json.loads(study(tmp_path / "a.txt", "--json").output)["partitions"][0]["start_sector"] == 8192
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=5), st.sampled_from([512, 4096]))
