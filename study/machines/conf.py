@@ -44,7 +44,7 @@ POSTGRES = {
 }
 INNODB = {
     "innodb_buffer_pool_size": Setting("size", "B", 5 * 2**20), "innodb_log_file_size": Setting("size", "B", 2**20),
-    "innodb_log_files_in_group": Setting("whole", "", 2, 100), "innodb_log_buffer_size": Setting("size", "B", 2**18),
+    "innodb_log_files_in_group": Setting("whole", "", 1, 100), "innodb_log_buffer_size": Setting("size", "B", 2**18),
     "innodb_flush_log_at_trx_commit": Setting("choice", choices=("0", "1", "2")), "innodb_doublewrite": Setting("switch"),
     "innodb_io_capacity": Setting("whole", "", 100, 10**6), "innodb_max_dirty_pages_pct": Setting("number", "", 0, 100),
     "innodb_thread_concurrency": Setting("whole", "", 0, 1000), "innodb_write_io_threads": Setting("whole", "", 1, 64),
@@ -60,7 +60,8 @@ _SWITCHES = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", 
 SAME = {"synchronous_commit": _SWITCHES | dict.fromkeys(("remote_apply", "remote_write"), "on"),
         "wal_compression": _SWITCHES, "innodb_doublewrite": {"detect_and_recover": "on"},
         "innodb_change_buffering": {"5": "all", "0": "none"}}
-BARE = {"skip_log_bin": "log_bin", "disable_log_bin": "log_bin", "skip_innodb_doublewrite": "innodb_doublewrite"}
+PREFIX = re.compile(r"(skip|disable|enable)_(\w+)")
+LEGAL = {"innodb_change_buffering": ("inserts", "deletes", "changes", "purges")}      # beside what is simulated
 ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
     "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),
     "redo_log_size": Setting("size", "B", 2**22), "redo_log_groups": Setting("whole", "", 2, 255),
@@ -98,21 +99,39 @@ def _with_log_files(values: dict) -> dict:
 def as_written(database: str, conf: dict) -> dict:
     """`conf` in the names and values of this page, from those of real files: a dash for _ and `loose_` in my.cnf, the
     name of a log for log_bin, `-1` for wal_buffers, which is what the server chooses itself."""
-    written = {name.lower() if database == "postgres" else name.replace("-", "_").removeprefix("loose_"): value
-               for name, value in conf.items()}
-    made = {}
-    for name, value in written.items():
+    made: dict[str, Any] = {}
+    for raw, given in conf.items():
+        name, value = (raw.lower(), given) if database == "postgres" else _without_prefix(raw, given)
         word = _word(value)
         if database == "postgres" and name == "wal_buffers" and word == "-1":
-            continue
-        if database == "innodb" and name in BARE:
-            if word not in OFF:
-                made[BARE[name]] = "off"
+            made.pop(name, None)
         elif name == "log_bin" and word not in (*ON, *OFF):
             made[name] = "on"
         else:
             made[name] = SAME.get(name, {}).get(word, value)
     return made
+
+
+def _without_prefix(name: str, value: object) -> tuple[str, object]:
+    """An option of my.cnf by its variable: skip_, disable_ and enable_ turn it off or on, and the other way with `=0`
+    (MySQL's manual, "Program Option Modifiers"). Some variables begin so themselves, as skip_name_resolve."""
+    name = name.lower().replace("-", "_").removeprefix("loose_")
+    match = PREFIX.fullmatch(name)
+    if match is None or name in unfelt_settings.NEAREST:
+        return name, value
+    prefix, bare = match.groups()
+    is_switch = bare in INNODB and INNODB[bare].kind == "switch"
+    if not is_switch and (prefix == "skip" or not (bare in unfelt_settings.NEAREST or unfelt("innodb", bare))):
+        return name, value
+    return bare, "on" if (prefix == "enable") != (_word(value) in ("0", "off", "false", "no")) else "off"
+
+
+def split(database: str, shown: dict[str, str]) -> tuple[dict[str, str], int]:
+    """Of what a server shows, the settings that are known here, and how many others there are: all names are genuine."""
+    def is_known(name: str) -> bool:
+        return name in KNOWN[database][1] or name in unfelt_settings.NEAREST or bool(unfelt(database, name))
+    known = {name: value for name, value in shown.items() if is_known(name.lower())}
+    return known, len(shown) - len(known)
 
 
 def unfelt(database: str, name: str) -> str:
@@ -132,11 +151,14 @@ def _value(name: str, setting: Setting, value: object) -> float | bool | str:
     except (ValueError, TypeError):
         raise ValueError(f"{name} is '{value}', which is {_WORDS[setting.kind]}; write it like "
                          f"{_LIKE[setting.kind] or setting.choices[0]}") from None
+    if read in LEGAL.get(name, ()):
+        raise ValueError(f"{name} is '{value}', which is legal but not simulated; take the nearest of "
+                         f"{', '.join(setting.choices)} in [database.conf]")
     if setting.kind == "choice" and read not in setting.choices:
         raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
     if setting.kind not in ("choice", "switch") and not setting.low <= read <= setting.high:
-        raise ValueError(f"{name} is {value}, but must be from {setting.low:g} to {setting.high:g} "
-                         f"{_BASE[setting.kind]}; choose one in that range".replace("  ", " "))
+        raise ValueError(f"{name} is {value}, but must be from {setting.low:g} to "
+                         f"{f'{setting.high:g} {_BASE[setting.kind]}'.rstrip()}; choose one in that range")
     return read
 
 

@@ -1,17 +1,19 @@
 """Settings out of a database's own file, or of what it shows of itself.
 
-    conf_files.read(path)       postgresql.conf, my.cnf, SHOW ALL, SHOW VARIABLES: name -> value as it is written
+    conf_files.read(path)       Settings of postgresql.conf, my.cnf, SHOW ALL, SHOW VARIABLES
 
     shared_buffers = 2GB        # postgresql.conf; the sign of equality may be left out
     [mysqld]                    my.cnf: only sections of the server are read
     skip-log-bin                my.cnf: a name alone is on
     name | setting | …          psql, aligned or not; a table of mysql, with bars at both ends or of tabs
+    -[ RECORD 1 ]               psql's \\x, and mysql's \\G: a line for each column
 
 The last of several values of a name counts, as it does for the servers. Files that are included are not read: their lines
 stay in what is returned, as `include_dir`, so that they are named.
 """
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from study import errors, given_files
 from study.errors import UserError
@@ -19,26 +21,103 @@ from study.pools import pasted
 
 SECTION = re.compile(r"\[([\w.-]+)\]")
 OF_SERVER = re.compile(r"(?:mysqld|mariadbd?|server|galera)(?:-[\d.]+)?", re.IGNORECASE)
-VALUE = r"""'(?:[^']|'')*'|"[^"]*"|[^#;'"]*?"""
+VALUE = r"""'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"[^"]*"|[^#;'"]*?"""
+ESCAPED = re.compile(r"[\\']('|(?<=\\)\\)")      # '' and \\' are one quote, as two backslashes are one
 LINE = re.compile(rf"(?P<name>[A-Za-z][\w.-]*) *(?:=|(?<=\S)\s)? *(?P<value>{VALUE})\s*(?:[#;].*)?")
-ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
+ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
+CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 AROUND = re.compile(r"\s*(?:[-+|]+\s*$|\(?\d+ rows|(?:mysql|MariaDB|\w+[=#]).*>)")     # rules, prompts, a count of rows
+EXPANDED = re.compile(r"\+?-\[ RECORD \d+ \]|\*{5,} *\d+\. row \*{5,}")      # psql's \\x, mysql's \\G
+FIELD = re.compile(r"\s*(?P<name>\w+)\s*[|:] ?(?P<value>.*?)\s*\|?")
 HEADS = {"name", "variable_name", "variable"}
+VALUES = {"setting", "value", "variable_value"}
+WITH_UNIT = re.compile(r"(\d*)(kB|MB|B|us|ms|s|min)")      # of pg_settings
 FEWEST = 3      # rows of a table, below which it is none
 
 
-def read(path: Path) -> dict[str, str]:
+class Settings(NamedTuple):
+    """`values` as they are written, by name. `is_of_server`: a server showed them, so that all names are genuine."""
+    values: dict[str, str]
+    is_of_server: bool
+
+
+def read(path: Path) -> Settings:
     """UserError, one sentence, for a file that is none of these, with all lines that cannot be read."""
     given_files.refuse_endless(path, given_files.TEXT)
     try:
         lines = pasted.read(path, "SHOW ALL", has_comments=True).splitlines()
     except OSError as error:
         raise UserError(str(errors.of_the_system(error))) from None
-    filled = [line.strip(" ") for line in lines if line.strip() and not AROUND.match(line)]
+    if any(map(EXPANDED.match, lines)):
+        return Settings(_of_records(lines, path), True)
+    filled = [line.rstrip(" ") for line in lines if line.strip() and not AROUND.match(line)]
     rows = [match for line in filled if (match := ROW.fullmatch(line))]
     if len(rows) >= FEWEST and len(rows) * 2 > len(filled):
-        return {row["name"]: row["value"] for row in rows if row["name"].lower() not in HEADS}
-    return _of_lines(lines, path)
+        has_bars = any("|" in row[0] for row in rows)
+        return Settings(_of_rows(filled, path), has_bars or rows[0]["name"].lower() in HEADS)
+    return Settings(_of_lines(lines, path), False)
+
+
+def _of_rows(lines: list[str], path: Path) -> dict[str, str]:
+    """Settings out of a table. Its head, if there is one, says which columns are name, value and unit."""
+    settings: dict[str, str] = {}
+    head: list[str] = []
+    last = ""
+    for line in lines:
+        cells = [cell.strip() for cell in re.split(r"[|\t]", line.removeprefix("|"))]
+        if HEADS & (words := {cell.lower() for cell in cells}) and (VALUES & words or not head):
+            head = [cell.lower() for cell in cells]
+            _refuse_without_values(head, path)
+            continue
+        name, value = _of_cells(head, cells, line)
+        if name:
+            last, settings[name] = name, value
+        elif last and value and settings[last].endswith("+"):       # psql goes on in the next row
+            settings[last] = f"{settings[last][:-1].rstrip()}\n{value}"
+    return settings
+
+
+def _refuse_without_values(head: list[str], path: Path) -> None:
+    if not VALUES & set(head):
+        raise UserError(f"{path.name} is a table with the columns {', '.join(filter(None, head))}, of which none is the "
+                        "value; give what SHOW ALL or SHOW VARIABLES prints")
+
+
+def _of_cells(head: list[str], cells: list[str], line: str) -> tuple[str, str]:
+    """Name and value of a row; no name where it goes on with the one before, or is none."""
+    if head:
+        of = dict(zip(head, cells, strict=False))
+        name, value = (next((of[key] for key in head if key in keys and key in of), "") for keys in (HEADS, VALUES))
+        return name, _with_unit(value, of.get("unit", ""))
+    if row := ROW.fullmatch(line):
+        return row["name"], row["value"]
+    more = CONTINUED.fullmatch(line)
+    return "", more["value"] if more else ""
+
+
+def _with_unit(value: str, unit: str) -> str:
+    """As postgresql.conf has it: 16384 of 8kB are 131072kB."""
+    match = WITH_UNIT.fullmatch(unit)
+    return f"{int(value) * int(match[1] or 1)}{match[2]}" if match and value.isdigit() else value
+
+
+def _of_records(lines: list[str], path: Path) -> dict[str, str]:
+    """Settings out of records with a line for each column."""
+    settings: dict[str, str] = {}
+    records: list[dict[str, str]] = []
+    for line in lines:
+        if EXPANDED.match(line):
+            records.append({})
+        elif records and (field := FIELD.fullmatch(line)):
+            records[-1].setdefault(field["name"].lower(), field["value"])
+    for record in records:
+        name = next((record[key] for key in HEADS if key in record), None)
+        value = next((record[key] for key in VALUES if key in record), None)
+        if name is None or value is None:
+            raise UserError(f"{path.name} has a record without a name or without a value, so it is cut or of something "
+                            "else; give what SHOW ALL or SHOW VARIABLES prints")
+        settings[name] = _with_unit(value, record.get("unit", ""))
+    return settings
 
 
 def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
@@ -51,6 +130,7 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
         elif section := SECTION.fullmatch(line):
             is_of_server = bool(OF_SERVER.fullmatch(section[1]))
         elif is_of_server and (match := LINE.fullmatch(line)):
+            settings.pop(match["name"], None)       # the last counts, also among spellings of one name
             settings[match["name"]] = _value(match["value"])
         elif is_of_server:
             wrong.append(f"line {n} '{line[:60]}'")
@@ -64,5 +144,5 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
 def _value(written: str) -> str:
     """Without quotes; a name alone is on."""
     if written[:1] in "'\"" and written:
-        return written[1:-1].replace("''", "'")
+        return ESCAPED.sub(lambda match: match[1], written[1:-1])
     return written or "on"

@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 from model.zfs import eras
 from study import errors
 from study.errors import UserError
-from study.machines import conf, conf_files, not_simulated
+from study.machines import conf, conf_files, not_simulated, unfelt
 from study.machines.base_section import Section, every_kind
 from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
 from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs, Zvol
@@ -195,7 +195,10 @@ def _with_settings(content: dict, path: Path) -> dict:
         raise UserError(f"{path.name}: database.conf_file is {file!r}, which is no path; name postgresql.conf, my.cnf or a "
                         "file with what SHOW ALL prints")
     kind = "postgres" if database.get("kind", "postgres") == "postgres" else "innodb"
-    read = conf_files.read(path.parent / file)
+    read, is_of_server = conf_files.read(path.parent / file)
+    if is_of_server:
+        read, n_others = conf.split(kind, read)
+        read |= {unfelt.OTHERS: str(n_others)} if n_others else {}
     return content | {"database": database | {"conf": conf.as_written(kind, read) | conf.as_written(kind, own)}}
 
 

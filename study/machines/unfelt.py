@@ -7,6 +7,8 @@
 What a statement of the load does not feel, and what the model leaves out, is taken and named. Names: pg_settings of
 PostgreSQL 8.3 to 18, SHOW VARIABLES of MySQL 5.0 to 8.4 and of MariaDB.
 """
+OTHERS = "other names that the server shows"      # stands for them all; its value is their count
+WITHOUT_EFFECT = "without effect here"
 NOT_READ = "what it names is not read"
 LEFT_OUT = "the model leaves it out"
 NOT_FELT = {"postgres": "pgbench's statements do not feel it", "innodb": "sysbench's statements do not feel it"}
@@ -197,6 +199,8 @@ def why(database: str, name: str) -> str:
     """Why a setting has no effect here; "" if it is not known to have none. Names that are simulated are none of ours."""
     if name in NEAREST:
         return ""
+    if name == OTHERS:
+        return WITHOUT_EFFECT
     if database == "postgres" and "." in name:
         return "a setting of an extension, which is not simulated"
     named = NAMES.get(database, {}).get(name.lower(), "")

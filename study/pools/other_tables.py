@@ -6,7 +6,8 @@
     of_gpart(text)      `gpart show` of FreeBSD: start, length, number or name, type, (size)
     of_prtvtoc(text)    `prtvtoc` of Solaris: slice, tag, flags, first sector, count, last sector
 
-Each gives partitions, and what is wrong. A row that is cut or does not agree with itself is refused, not left out. Words are not read, as parted has them in the user's language.
+Each gives partitions, and what is wrong. A row that is cut or does not agree with itself is refused, not left out.
+Words are not read, as parted has them in the user's language.
 
 `gpart show` tells no size of sectors: it follows from the number of them and the size behind. What lies in a slice (BSD)
 counts from its start. On x86 so do the slices of a Solaris VTOC: it has slice 8 for booting, and that is refused.

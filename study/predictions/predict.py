@@ -21,7 +21,7 @@ from study.documents import priors
 from study.ensembles import intervals, kept
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
-from study.machines import conf, pool_fill, run_length
+from study.machines import conf, pool_fill, run_length, unfelt
 from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
@@ -192,7 +192,7 @@ def notes(machine: Scenario) -> tuple[str, ...]:
     lines = list(dangers(machine)) + [GUEST] * isinstance(machine.files, Zvol)
     kind = machine.database.kind
     reasons = {name: conf.unfelt(kind, name) for name in machine.database.conf}
-    lines += [f"{', '.join(name for name in reasons if reasons[name] == why)}: {why}"
+    lines += [f"{', '.join(_counted(name, machine) for name in reasons if reasons[name] == why)}: {why}"
               for why in dict.fromkeys(filter(None, reasons.values()))]
     if "innodb_redo_log_capacity" in machine.database.conf:
         lines.append("innodb_redo_log_capacity is taken as two log files of half of it")
@@ -209,6 +209,11 @@ def notes(machine: Scenario) -> tuple[str, ...]:
             lines.append(f"ZFS of build {machine.files.era} is taken without the vdev cache on {machines.system(machine)}; "
                          'system = "solaris" has it')
     return tuple(lines)
+
+
+def _counted(name: str, machine: Scenario) -> str:
+    """A setting, or how many it stands for."""
+    return f"{machine.database.conf[name]} {name}" if name == unfelt.OTHERS else name
 
 
 def as_json(prediction: Prediction, others: dict | None = None) -> str:

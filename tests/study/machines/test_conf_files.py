@@ -5,6 +5,7 @@ import pytest
 
 from study.errors import UserError
 from study.machines import conf_files, scenario
+from study.predictions import predict
 
 TOOLS = Path(__file__).parent / "tools"
 POSTGRES = """\
@@ -68,7 +69,7 @@ SHOWN = {"innodb_buffer_pool_size": "134217728", "innodb_flush_method": "", "inn
 
 def read(tmp_path, text, name="file.conf"):
     (tmp_path / name).write_text(text)
-    return conf_files.read(tmp_path / name)
+    return conf_files.read(tmp_path / name).values
 
 
 def test_postgresql_conf_has_values_in_quotes_and_comments_that_are_none(tmp_path):
@@ -94,8 +95,8 @@ def test_what_servers_show_is_a_table_of_names_and_values(tmp_path, form):
 
 
 def test_show_all_has_every_setting_of_the_server():
-    assert len(conf_files.read(TOOLS / "postgres-15.show-all.txt")) == 354
-    assert conf_files.read(TOOLS / "postgres-15.aligned.txt")["shared_buffers"] == "128MB"
+    assert len(conf_files.read(TOOLS / "postgres-15.show-all.txt").values) == 354
+    assert conf_files.read(TOOLS / "postgres-15.aligned.txt").values["shared_buffers"] == "128MB"
 
 
 @pytest.mark.parametrize(("text", "match"), [
@@ -128,3 +129,65 @@ def test_a_scenario_takes_the_settings_of_the_file_that_it_names(tmp_path):
 def test_a_file_of_settings_that_is_not_there_is_one_sentence(tmp_path, written, match):
     with pytest.raises(UserError, match=match):
         scenario_with(tmp_path, f"conf_file = {written}")
+
+
+def of_mysql(tmp_path, text):
+    read(tmp_path, text)
+    return scenario_with(tmp_path, 'kind = "mysql"\nversion = "5.7"\nconf_file = "file.conf"')
+
+
+@pytest.mark.parametrize(("lines", "name", "value"), [
+    ("innodb-io-capacity=100\ninnodb_io_capacity=200\ninnodb-io-capacity=300", "innodb_io_capacity", "300"),
+    ("innodb_io_capacity=100\nINNODB_IO_CAPACITY=200", "innodb_io_capacity", "200"),
+    ("log-bin\nskip-log-bin", "log_bin", "off"), ("log-bin\nskip-log-bin\nlog-bin=a-bin", "log_bin", "on"),
+    ("skip-log-bin=0", "log_bin", "on"), ("skip-innodb-adaptive-flushing", "innodb_adaptive_flushing", "off"),
+    ("loose-disable-innodb-doublewrite", "innodb_doublewrite", "off"),
+    ("enable-innodb_doublewrite", "innodb_doublewrite", "on"), ("enable-innodb_doublewrite=0", "innodb_doublewrite", "off"),
+    ("skip-name-resolve", "skip_name_resolve", "on"), ("disable-innodb-strict-mode", "innodb_strict_mode", "off"),
+    ("innodb_log_files_in_group = 1", "innodb_log_files_in_group", "1")])
+def test_the_last_line_counts_whatever_its_spelling(tmp_path, lines, name, value):
+    assert of_mysql(tmp_path, f"[mysqld]\n{lines}\n").database.conf == {name: value}
+
+
+def test_names_that_a_server_shows_are_genuine_and_counted(tmp_path):
+    shown = BOX.replace("| innodb_flush_method     |           |",
+                        "| have_ssl | YES |\n| hostname | db |\n| license | GPL |")
+    machine = of_mysql(tmp_path, shown)
+    assert "3 other names that the server shows: without effect here" in predict.notes(machine)
+    assert machine.database.conf["innodb_log_file_size"] == "50331648"
+    with pytest.raises(UserError, match="innodb_page_size"):
+        of_mysql(tmp_path, shown.replace("| license | GPL |", "| innodb_page_size | 4096 |"))
+    with pytest.raises(UserError, match="have_ssl"):
+        of_mysql(tmp_path, "[mysqld]\nhave_ssl = YES\n")
+
+
+@pytest.mark.parametrize("text", [
+    "-[ RECORD 1 ]----\nname | shared_buffers\nsetting | 16384\nunit | 8kB\n-[ RECORD 2 ]--\nname | fsync\nsetting | off\n",
+    "*** 1. row ***\nname: x\n".replace("***", "*****").replace("x", "shared_buffers\n   Value: 131072kB") +
+    "***** 2. row *****\nVariable_name: fsync\n        Value: off\n",
+    "  name  | unit | setting\n--------+------+-----\n shared_buffers | 8kB | 16384\n fsync | | off\n(2 rows)\n",
+    "  name  | setting\n--------+------+-----\n shared_buffers | 131072kB\n fsync | off\n(2 rows)\n"])
+def test_other_forms_of_what_a_server_shows(tmp_path, text):
+    assert read(tmp_path, text) == {"shared_buffers": "131072kB", "fsync": "off"}
+
+
+def test_a_value_that_psql_continues_is_joined(tmp_path):
+    rows = ("name  | setting | description", "-----+----", "fsync | off | What+", "      |     | it is", "a     | aaa+| b",
+            "      | bbb |", "c     | d   | e")
+    text = "".join(f" {row}\n" for row in rows)
+    assert read(tmp_path, text) == {"fsync": "off", "a": "aaa\nbbb", "c": "d"}
+
+
+def test_a_table_without_values_is_named(tmp_path):
+    with pytest.raises(UserError, match="name, unit, of which none is the value"):
+        read(tmp_path, "name | unit\na | kB\nb | s\nc | s\n")
+
+
+def test_a_backslash_in_quotes_takes_the_next_letter(tmp_path):
+    assert read(tmp_path, "a = 'it\\\\'s' # b\nc = 'C:\\\\d'\nfsync = off\n".replace("\\\\", "\\")) == {
+        "a": "it's", "c": "C:\\d", "fsync": "off"}
+
+
+def test_bounds_without_a_unit_have_no_stray_blank(tmp_path):
+    with pytest.raises(UserError, match="from 1 to 100; choose"):
+        of_mysql(tmp_path, "[mysqld]\ninnodb_log_files_in_group = 101\n")

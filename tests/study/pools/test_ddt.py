@@ -108,7 +108,8 @@ def test_an_object_that_is_lost_is_named(text, named):
 
 
 def test_entries_that_wait_in_a_log_may_be_in_the_histogram():
-    waiting = FDT.replace("entries=2657", "entries=657") + "DDT-log-sha256-0: flags=0x00; obj=9; len=1; txg=7; entries=2000\n"
+    log = "DDT-log-sha256-0: flags=0x00; obj=9; len=1; txg=7; entries=2000\n"
+    waiting = FDT.replace("entries=2657", "entries=657") + log
     assert ddt.parse(waiting, "fdt.txt").entries == 216 + 657
 
 
