@@ -90,9 +90,14 @@ def check(database: str, conf: dict) -> dict:
 
 
 def _with_log_files(values: dict) -> dict:
-    """The redo log as two files, which is what a capacity is taken as; beside it MySQL does not heed sizes of files."""
+    """The redo log as two files, which is what a capacity and a single file are taken as; beside a capacity MySQL does
+    not heed sizes of files."""
     if (capacity := values.pop("innodb_redo_log_capacity", None)) is None:
-        return values
+        if values.get("innodb_log_files_in_group") != 1:
+            return values
+        if (capacity := values.get("innodb_log_file_size")) is None:
+            raise ValueError("innodb_log_files_in_group is 1, so that the log is one file of a size that is left out; give "
+                             "innodb_log_file_size too")
     return values | {"innodb_log_file_size": capacity / 2, "innodb_log_files_in_group": 2}
 
 

@@ -23,7 +23,7 @@ SECTION = re.compile(r"\[([\w.-]+)\]")
 OF_SERVER = re.compile(r"(?:mysqld|mariadbd?|server|galera)(?:-[\d.]+)?", re.IGNORECASE)
 VALUE = r"""'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"[^"]*"|[^#;'"]*?"""
 ESCAPED = re.compile(r"[\\']('|(?<=\\)\\)")      # '' and \\' are one quote, as two backslashes are one
-LINE = re.compile(rf"(?P<name>[A-Za-z][\w.-]*) *(?:=|(?<=\S)\s)? *(?P<value>{VALUE})\s*(?:[#;].*)?")
+LINE = re.compile(rf"(?P<name>[A-Za-z][\w.-]*)(?:(?:\s*=\s*|\s+)(?P<value>{VALUE}))?\s*(?:[#;].*)?")
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 AROUND = re.compile(r"\s*(?:[-+|]+\s*$|\(?\d+ rows|(?:mysql|MariaDB|\w+[=#]).*>)")     # rules, prompts, a count of rows
@@ -131,7 +131,7 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
             is_of_server = bool(OF_SERVER.fullmatch(section[1]))
         elif is_of_server and (match := LINE.fullmatch(line)):
             settings.pop(match["name"], None)       # the last counts, also among spellings of one name
-            settings[match["name"]] = _value(match["value"])
+            settings[match["name"]] = _value(match["value"] or "")
         elif is_of_server:
             wrong.append(f"line {n} '{line[:60]}'")
     if wrong or not settings:

@@ -163,7 +163,7 @@ def _first_sector(start: int, end: int, n_sectors: int, unit: _Unit) -> int | No
     """Where a partition from cylinder to cylinder begins; None if that does not follow from so many sectors.
 
     It begins in the first cylinder, and at `latest` at the latest. Whole cylinders leave one place. A track less leaves
-    those of that track, and all but its end are none where a disk's partitions began, save a multiple of 1 MiB.
+    the places of that track. Partitions began at its end; of the others only a multiple of 1 MiB was in use.
     """
     earliest, latest = (start - 1) * unit.sectors, end * unit.sectors - n_sectors
     if latest == earliest:

@@ -196,6 +196,8 @@ def notes(machine: Scenario) -> tuple[str, ...]:
               for why in dict.fromkeys(filter(None, reasons.values()))]
     if "innodb_redo_log_capacity" in machine.database.conf:
         lines.append("innodb_redo_log_capacity is taken as two log files of half of it")
+    elif str(machine.database.conf.get("innodb_log_files_in_group")) == "1":
+        lines.append("the single log file is taken as two of half its size")
     if machine.database.kind == "innodb" and machine.database.version is None:
         lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
                      "ones take up to twice the processor time for a write.")

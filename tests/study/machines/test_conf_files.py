@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from study.errors import UserError
-from study.machines import conf_files, scenario
+from study.machines import conf, conf_files, scenario
 from study.predictions import predict
 
 TOOLS = Path(__file__).parent / "tools"
@@ -144,7 +144,7 @@ def of_mysql(tmp_path, text):
     ("loose-disable-innodb-doublewrite", "innodb_doublewrite", "off"),
     ("enable-innodb_doublewrite", "innodb_doublewrite", "on"), ("enable-innodb_doublewrite=0", "innodb_doublewrite", "off"),
     ("skip-name-resolve", "skip_name_resolve", "on"), ("disable-innodb-strict-mode", "innodb_strict_mode", "off"),
-    ("innodb_log_files_in_group = 1", "innodb_log_files_in_group", "1")])
+    ("disable-innodb-adaptive-hash-index=1", "innodb_adaptive_hash_index", "off")])
 def test_the_last_line_counts_whatever_its_spelling(tmp_path, lines, name, value):
     assert of_mysql(tmp_path, f"[mysqld]\n{lines}\n").database.conf == {name: value}
 
@@ -191,3 +191,21 @@ def test_a_backslash_in_quotes_takes_the_next_letter(tmp_path):
 def test_bounds_without_a_unit_have_no_stray_blank(tmp_path):
     with pytest.raises(UserError, match="from 1 to 100; choose"):
         of_mysql(tmp_path, "[mysqld]\ninnodb_log_files_in_group = 101\n")
+
+
+def test_a_single_log_file_is_taken_as_two_of_half(tmp_path):
+    machine = of_mysql(tmp_path, "[mysqld]\ninnodb_log_files_in_group = 1\ninnodb_log_file_size = 96M\n")
+    assert conf.check("innodb", machine.database.conf) == {
+        "innodb_log_file_size": 48 * 2**20, "innodb_log_files_in_group": 2}
+    assert "the single log file is taken as two of half its size" in predict.notes(machine)
+    with pytest.raises(UserError, match="give innodb_log_file_size too"):
+        of_mysql(tmp_path, "[mysqld]\ninnodb_log_files_in_group = 1\n")
+    with pytest.raises(UserError, match="'inserts', which is legal but not simulated"):
+        of_mysql(tmp_path, "[mysqld]\ninnodb_change_buffering = inserts\n")
+
+
+def test_tabs_around_the_sign_of_equality_are_blanks(tmp_path):
+    assert read(tmp_path, "shared_buffers\t= 4GB\nfsync\t=\toff\nport\t\t5432\n") == {
+        "shared_buffers": "4GB", "fsync": "off", "port": "5432"}
+    with pytest.raises(UserError, match="lines that are no settings"):
+        read(tmp_path, "name,setting\nfsync,on\n")
