@@ -24,7 +24,8 @@ def align(
     For each partition it says the largest block that it is aligned for, and what one request reads and writes.
     The last column is the sector to begin at instead.
 
-    The file may hold several disks. All forms of `fdisk -l` are read, also the one in cylinders.
+    The file may hold several disks. All forms of `fdisk -l` are read, in any language, also those in cylinders.
+    So are `sfdisk -d`, `gdisk -l`, `gpart show` and `prtvtoc`.
     The disk is taken to be the LUN as a whole, from its first byte.
 
     Takes a second.
