@@ -1,4 +1,4 @@
-"""How large an LRU cache must be for a reference to hit: the *stack distance* of each reference, exactly, for all sizes at once.
+"""How large an LRU cache must be for a reference to hit: the *stack distance* of each, exactly, for all sizes at once.
 
 LRU caches include each other: what is in one of c blocks is in one of c + 1. So a reference hits in all caches from some
 size on: its distance, the number of blocks used since its block was last used, itself included. A histogram of distances is
@@ -88,7 +88,8 @@ def distance_of(stack, block):
 
 @kernel
 def count_distances(stack, blocks, is_counted, histogram):
-    """References to `blocks` (int[n], numbers from 1); those that count add to `histogram`[distance] (int64[n_blocks + 1])."""
+    """References to `blocks` (int[n], numbers from 1). Those that count add to `histogram` (int64[n_blocks + 1]) at their
+    distance."""
     for i in range(len(blocks)):
         distance = distance_of(stack, int(blocks[i]))
         if is_counted[i]:

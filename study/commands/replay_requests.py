@@ -24,15 +24,16 @@ EVENTS = "QGIDC"    # of blkparse
 
 def replay_requests(
     trace: Annotated[Path, typer.Argument(help="An iolog of fio (v2, v3), text of blkparse, a CSV of MSR Cambridge, "
-                                               "oracleGeneral of libCacheSim, or a recording as in data/traces. Packed by gzip, "
-                                               "bzip2, zstd or lz4, or not.")],
+                                               "oracleGeneral of libCacheSim, or a recording as in data/traces. Packed by "
+                                               "gzip, bzip2, zstd or lz4, or not.")],
     through: Annotated[list[str] | None, typer.Option(help=f"{', '.join(MECHANISMS)}; may be given several times. Default: "
                                                            "arc.")] = None,
     block: Annotated[str, typer.Option(help="arc, l2arc, allocator: size of a block (recordsize); K is 1024 B.")] = "8K",
     sizes: Annotated[str | None, typer.Option(
         help="Sizes to try, as 64M,1G: of the ARC, of the cache device (l2arc), of zfs_vdev_cache_size. Of objects their "
              "number.")] = None,
-    memory: Annotated[str | None, typer.Option(help="l2arc: size of the ARC. Default: a sixteenth of what is touched.")] = None,
+    memory: Annotated[str | None, typer.Option(
+        help="l2arc: size of the ARC. Default: a sixteenth of what is touched.")] = None,
     era: Annotated[str | None, typer.Option(
         help=f"Rules of which build: {ERAS}. Default: onnv_69 of the vdev cache, b141 of queue and l2arc, four of the "
              "allocator.")] = None,
@@ -95,7 +96,8 @@ def _check(wanted: list[str], event: str, picture: Path | None, trace: Path) -> 
         raise UserError(f"--through is '{unknown[:40]}', but a trace goes through {', '.join(MECHANISMS)}; "
                         f"{meant(unknown, MECHANISMS, 'choose one of these')}")
     if len(event) != 1 or event not in EVENTS:
-        raise UserError(f"--event is '{event[:40]}', but blkparse's events with requests are {', '.join(EVENTS)}; choose one")
+        raise UserError(f"--event is '{event[:40]}', but blkparse's events with requests are {', '.join(EVENTS)}; choose "
+                        "one")
     if picture is not None:
         if picture.suffix not in PICTURES:
             raise UserError(f"{picture} does not end in {', '.join(PICTURES)}; choose a name that does")
@@ -116,7 +118,9 @@ def _through(name: str, trace: "Trace", block_bytes: int, sizes: list[int], memo
         from study.traces import allocations
         return allocations.through_allocator(trace, block_bytes, fill, era)
     from study.traces import vdevs
-    return vdevs.through_vdev_cache(trace, sizes, era) if name == "vdev-cache" else vdevs.through_queue(trace, service_us, era)
+    if name == "queue":
+        return vdevs.through_queue(trace, service_us, era)
+    return vdevs.through_vdev_cache(trace, sizes, era)
 
 
 def _drawn(result: "Through", picture: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""Figures of a trace of the reader's own: miss ratios against the size of a cache, sizes of I/Os before and after a queue."""
+"""Figures of a trace of the reader's own: miss ratios by size of a cache, sizes of I/Os before and after a queue."""
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ def sizes(table: pd.DataFrame) -> Figure:
         for shift, of_size, colour, label in ((-0.2, row.requests_by_size, BLUE, "requests"),
                                               (0.2, row.units_by_size, ORANGE, "units on the device")):
             counts = [of_size.get(str(power), 0) for power in powers]
-            panel.bar(np.arange(len(powers)) + shift, counts, 0.4, color=colour, label=label if panel is panels[0][0] else "_")
+            panel.bar(np.arange(len(powers)) + shift, counts, 0.4, color=colour,
+                      label=label if panel is panels[0][0] else "_")
         panel.set_xticks(range(len(powers)), [_short(power) for power in powers], rotation=90)
         panel.set_title(f"{row.kind}s", fontsize=8)
         panel.set_xlabel("size, at least (B)")
@@ -62,7 +63,8 @@ def bytes_read(table: pd.DataFrame) -> Figure:
     """What reads want and what the disks move for them, against the size of the vdev cache. See `study.traces.vdevs`."""
     figure, axes = canvas(0.7)
     places = np.arange(len(table))
-    for shift, name, colour, label in ((-0.2, "wanted_bytes", BLUE, "wanted"), (0.2, "taken_bytes", ORANGE, "moved by disks")):
+    for shift, name, colour, label in ((-0.2, "wanted_bytes", BLUE, "wanted"),
+                                       (0.2, "taken_bytes", ORANGE, "moved by disks")):
         if name in table:
             axes.bar(places + shift, table[name] / MIB, 0.4, color=colour, label=label)
     axes.set_xticks(places, [_short(size) for size in table["bytes"]])

@@ -36,7 +36,8 @@ def through_allocator(trace: Trace, block_bytes: int, fill: float, era: str | No
     if not 0 < fill <= 0.95:
         raise UserError(f"the fill is {fill:g}, but it must be more than 0 and at most 0.95; choose such a share")
     if block_bytes > 2**17:
-        raise UserError(f"blocks have {block_bytes} bytes, but those of these builds have 131072 at most; choose a smaller --block")
+        raise UserError(f"blocks have {block_bytes} bytes, but those of these builds have 131072 at most; choose a smaller "
+                        "--block")
     variants = {name: variant for variant, name in ERA_OF.items() if era in (None, name)}
     if not variants:
         raise UserError(f"the era is {era}, but the allocator's rules differ in {', '.join(ERA_OF.values())}; choose one of "
@@ -50,10 +51,10 @@ def through_allocator(trace: Trace, block_bytes: int, fill: float, era: str | No
         driven = drive_by_variant(variant, rows, [vdev], "auto")
         seconds += time.process_time() - start
         made.append(_counted(name, driven.decided.offset, groups, block_bytes))
-    notes = [f"{counted(len(keys), 'write')} of blocks of {in_words(block_bytes)}, to a disk of {in_words(vdev.asize)} that is "
-             f"empty at first and {100 * fill:g} % full when each has been written (--fill). A group ends by time alone",
+    notes = [f"{counted(len(keys), 'write')} of blocks of {in_words(block_bytes)}, to a disk of {in_words(vdev.asize)} that "
+             f"is empty at first and {100 * fill:g} % full when each has been written (--fill). A group ends by time alone",
              *trims(trace)]
-    return Through("allocator", pd.DataFrame(made), notes, seconds, len(made))
+    return Through(mechanism="allocator", table=pd.DataFrame(made), notes=notes, seconds=seconds, runs=len(made))
 
 
 def _writes(trace: Trace, touched: Blocks) -> tuple[np.ndarray, np.ndarray]:
@@ -62,8 +63,8 @@ def _writes(trace: Trace, touched: Blocks) -> tuple[np.ndarray, np.ndarray]:
     if not n:
         raise UserError(f"{trace.path} has no writes, so there is nothing to allocate; choose --through arc")
     if n > MAX_WRITES:
-        raise UserError(f"{trace.path} has {n} writes of blocks, but the allocator takes {MAX_WRITES} at a time; choose a larger "
-                        "--block, or cut the trace")
+        raise UserError(f"{trace.path} has {n} writes of blocks, but the allocator takes {MAX_WRITES} at a time; choose a "
+                        "larger --block, or cut the trace")
     parts = [rows[rows["is_write"] == 1] for rows in chunks(touched.rows)]
     return tuple(np.concatenate([part[name] for part in parts]).astype(np.int64) for name in ("key", "time_ns"))  # type: ignore[return-value]
 
@@ -79,8 +80,8 @@ def _rows(trace: Trace, keys: np.ndarray, time_ns: np.ndarray, block_bytes: int,
     """(operations, group of each allocation, from 0)"""
     _, group = np.unique(time_ns // timeout_ns, return_inverse=True)
     if group[-1] >= MAX_GROUPS:
-        raise UserError(f"{trace.path} has {group[-1] + 1} transaction groups, but the allocator takes {MAX_GROUPS} at a time; "
-                        "cut the trace")
+        raise UserError(f"{trace.path} has {group[-1] + 1} transaction groups, but the allocator takes {MAX_GROUPS} at a "
+                        "time; cut the trace")
     _, first = np.unique(group * (keys.max() + 1) + keys, return_index=True)
     first.sort()
     keys, group = keys[first], group[first]

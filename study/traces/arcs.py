@@ -7,19 +7,20 @@ Requests become blocks of one size. Distinct blocks are numbered first; then eac
 which wait on disk. Hit ratios are of reads. A write brings its block into the cache, and is no hit or miss.
 """
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from model.structures.numbering import larger, new_numbering, number_all
+from model.structures.numbering import Numbering, larger, new_numbering, number_all
 from model.structures.stack_distances import count_distances, new_stack
 from model.zfs.arc import requests as arc_requests
 from model.zfs.arc.arc import ArcParams, new_arc
-from model.zfs.arc.l2arc import COUNTS, MIN_DEVICE_BYTES, L2arcParams, new_l2arc
+from model.zfs.arc.l2arc import COUNTS, MIN_DEVICE_BYTES, L2arcParams
 from study.errors import UserError
 from study.pools.forecast import in_words
-from study.traces.requests import WRITE, Spool, Trace, blocks, chunks
+from study.traces.requests import WRITE, Trace, blocks, chunks, spooled
 from study.traces.through import Through, column, need_place, need_time, rules, trims, without_trims
 
 BLOCK = np.dtype([("key", np.int32), ("is_write", np.int32), ("time_ns", np.int64)])
@@ -27,6 +28,7 @@ MAX_BLOCKS = 2**26      # distinct: 4 GiB of headers
 MAX_SLOTS = 2**30       # of a cache device
 OBJECT_BYTES = 4096     # of an object, in a model whose blocks have a size: any will do, as all have the same
 SHARES = tuple(2.0**-power for power in range(6, -1, -1))   # of the distinct blocks: sizes, if none are given
+DEVICE_SHARES = (0.25, 0.5, 1.0)    # the same, of cache devices
 FIRST_ROOM = 2**16
 MAX_POINTS = 400        # of the curve
 
@@ -53,24 +55,28 @@ class Curve(NamedTuple):
 
 def blocks_of(trace: Trace, block_bytes: int) -> Blocks:
     """Raises UserError for too many."""
-    numbering, spool, n_reads = new_numbering(FIRST_ROOM), Spool(BLOCK), 0
+    numbering = [new_numbering(FIRST_ROOM)]
+    rows = spooled(_numbered(trace, block_bytes, numbering), BLOCK)
+    if not len(rows):
+        raise UserError(f"{trace.path} has trims alone, which no cache holds; give a trace with reads or writes")
+    return Blocks(rows, int(numbering[0].n[0]), sum(int((part["is_write"] == 0).sum()) for part in chunks(rows)))
+
+
+def _numbered(trace: Trace, block_bytes: int, numbering: list[Numbering]) -> Iterator[np.ndarray]:
+    """BLOCK[n], piece by piece; `numbering`: one element, a larger one when need be."""
     for kept in without_trims(trace):
         for rows, keys in blocks(kept, block_bytes if trace.format.has_place else 0):
             numbers, done = np.zeros(len(keys), np.int32), 0
             keys = np.ascontiguousarray(keys, np.int64)
-            while (done := done + number_all(numbering, keys[done:], numbers[done:])) < len(keys):
-                if numbering.n[0] >= MAX_BLOCKS:
-                    raise UserError(f"{trace.path} touches more than {MAX_BLOCKS} blocks of {block_bytes} bytes, the most that "
-                                    "is held here; choose a larger --block")
-                numbering = larger(numbering)
+            while (done := done + number_all(numbering[0], keys[done:], numbers[done:])) < len(keys):
+                if numbering[0].n[0] >= MAX_BLOCKS:
+                    raise UserError(f"{trace.path} touches more than {MAX_BLOCKS} blocks of {block_bytes} bytes, the most "
+                                    "that is held here; choose a larger --block")
+                numbering[0] = larger(numbering[0])
             of_blocks = np.zeros(len(keys), BLOCK)
             of_blocks["key"], of_blocks["is_write"] = numbers, rows["kind"] == WRITE
             of_blocks["time_ns"] = rows["time_ns"]
-            n_reads += int((of_blocks["is_write"] == 0).sum())
-            spool.append(of_blocks)
-    if not spool.n:
-        raise UserError(f"{trace.path} has trims alone, which no cache holds; give a trace with reads or writes")
-    return Blocks(spool.rows(), int(numbering.n[0]), n_reads)
+            yield of_blocks
 
 
 def lru_hits(touched: Blocks) -> np.ndarray:
@@ -143,14 +149,14 @@ def through_arc(trace: Trace, block_bytes: int, sizes: list[int]) -> Through:
                   pd.DataFrame({"blocks": table["blocks"], "published": 1 - table["published"], "zfs": 1 - table["zfs"]}))
     if trace.format.has_place:
         table.insert(1, "bytes", table["blocks"] * block_bytes)
-    return Through("arc", table, _arc_notes(trace, touched, block_bytes, has_time), seconds, 1 + len(rows) * (1 + has_time),
-                   curve if reads else None)
+    return Through(mechanism="arc", table=table, notes=_arc_notes(trace, touched, block_bytes, has_time), seconds=seconds,
+                   runs=1 + len(rows) * (1 + has_time), curve=curve if reads else None)
 
 
 def _arc_notes(trace: Trace, touched: Blocks, block_bytes: int, has_time: bool) -> list[str]:
     of_blocks = f"blocks of {in_words(block_bytes)}" if trace.format.has_place else "objects"
-    notes = [f"{len(touched.rows)} references to {touched.n_distinct} {of_blocks}, {touched.n_reads} of them reads; hit ratios "
-             "are of reads", *trims(trace)]
+    notes = [f"{len(touched.rows)} references to {touched.n_distinct} {of_blocks}, {touched.n_reads} of them reads; hit "
+             "ratios are of reads", *trims(trace)]
     if not trace.format.has_kind:
         notes.append("reads and writes are not told apart")
     if not touched.n_reads:
@@ -159,8 +165,8 @@ def _arc_notes(trace: Trace, touched: Blocks, block_bytes: int, has_time: bool) 
         notes.append("ARC of ZFS is left out: it needs times, and the format has none. --rate says how many requests come a "
                      "second")
     elif trace.format.resolution == "1 s":
-        notes.append("times are whole seconds. ZFS promotes a block that is used again after 60 ms or more, so uses within a "
-                     "second count as one")
+        notes.append("times are whole seconds. ZFS promotes a block that is used again after 60 ms or more, so uses within "
+                     "a second count as one")
     return notes
 
 
@@ -175,7 +181,8 @@ def through_l2arc(trace: Trace, block_bytes: int, memory_bytes: int | None, size
     touched = blocks_of(trace, block_bytes)
     memory = memory_bytes or max(1, touched.n_distinct // 16) * block_bytes
     _check_memory(memory, block_bytes)
-    of_sizes = sorted(set(sizes)) or [max(MIN_DEVICE_BYTES, touched.n_distinct * block_bytes)]
+    of_all = [int(share * touched.n_distinct * block_bytes) for share in DEVICE_SHARES]
+    of_sizes = sorted(set(sizes or (max(MIN_DEVICE_BYTES, size) for size in of_all)))
     _check_devices(of_sizes, block_bytes)
     try:
         _l2_counts(Blocks(np.array([(1, 0, 0), (1, 1, 0)], BLOCK), 1, 1), block_bytes, memory, MIN_DEVICE_BYTES, params)
@@ -193,7 +200,7 @@ def through_l2arc(trace: Trace, block_bytes: int, memory_bytes: int | None, size
     notes = [f"an ARC of {in_words(memory)}, rules of {era}; {touched.n_reads} reads of {touched.n_distinct} blocks of "
              f"{in_words(block_bytes)}; shares are of reads", *trims(trace),
              "the device is empty at first, and written to in no time"]
-    return Through("l2arc", table, notes, seconds, len(rows))
+    return Through(mechanism="l2arc", table=table, notes=notes, seconds=seconds, runs=len(rows))
 
 
 def _check_memory(memory: int, block_bytes: int) -> None:
@@ -202,16 +209,19 @@ def _check_memory(memory: int, block_bytes: int) -> None:
 
 
 def _check_devices(sizes: list[int], block_bytes: int) -> None:
+    if min(sizes) < MIN_DEVICE_BYTES:
+        raise UserError(f"a cache device has {min(sizes)} bytes, but ZFS takes none below {MIN_DEVICE_BYTES}; choose that "
+                        "or more")
     if max(sizes) // block_bytes > MAX_SLOTS:
-        raise UserError(f"a cache device has {max(sizes)} bytes, which are more than {MAX_SLOTS} blocks of {block_bytes}; choose "
-                        "a smaller one, or a larger --block")
+        raise UserError(f"a cache device has {max(sizes)} bytes, which are more than {MAX_SLOTS} blocks of {block_bytes}; "
+                        "choose a smaller one, or a larger --block")
 
 
 def _l2_counts(touched: Blocks, block_bytes: int, memory: int, size: int, l2_params: L2arcParams
                ) -> tuple[np.ndarray, dict[str, int]]:
     params = ArcParams(memory, memory // 4)
     arc = new_arc(params, touched.n_distinct + 1, touched.n_distinct + 1)
-    l2 = new_l2arc(l2_params, [size], block_bytes)
+    l2 = arc_requests.new_cache_device(l2_params, size, block_bytes)
     counts, next_adjust = np.zeros(arc_requests.N_COUNTS, np.int64), np.zeros(1, np.int64)
     for rows in chunks(touched.rows):
         arc_requests.run_l2(arc, params, next_adjust, l2, l2_params, column(rows, "key", np.int32),

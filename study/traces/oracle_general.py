@@ -41,8 +41,8 @@ def read(pieces: Pieces, notes: list[str]) -> Iterator[tuple[np.ndarray, np.ndar
                             f"{following[wrong[0]]}, which is not later; it is damaged, or not of {FORMAT.name}")
         large = np.flatnonzero(records["obj_size"] > LARGEST_REQUEST)
         if len(large):
-            raise UserError(f"record {at[large[0]]} of {pieces.path} is of {records['obj_size'][large[0]]} bytes, but an object "
-                            f"has {LARGEST_REQUEST} at most; the file is damaged, or not of {FORMAT.name}")
+            raise UserError(f"record {at[large[0]]} of {pieces.path} is of {records['obj_size'][large[0]]} bytes, but an "
+                            f"object has {LARGEST_REQUEST} at most; the file is damaged, or not of {FORMAT.name}")
         last = max(last, int(following[~is_never].max(initial=0)))
         n_records = number + len(records)
         kept = records["obj_size"] > 0

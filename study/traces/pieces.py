@@ -31,17 +31,22 @@ class Pieces:
         if path.is_dir():
             raise UserError(f"{path} is a folder; name the file of a trace")
         given_files.refuse_endless(path, MAX_BYTES)
-        self.raw = open(path, "rb")
+        self.raw = open(path, "rb")  # noqa: SIM115 - `close` closes it
+        try:
+            self.file = self._unpacked()
+            self.left = self.head = self.read(HEAD)
+        except UserError:
+            self.close()
+            raise
+
+    def _unpacked(self) -> BinaryIO | pa.NativeFile:
         magic = self.raw.peek(8)[:8]
         for begin, name in NOT_UNPACKED.items():
             if magic.startswith(begin):
-                raise UserError(f"{path} is packed by {name}, which is not read here; unpack it, or pack it by gzip or zstd")
+                raise UserError(f"{self.path} is packed by {name}, which is not read here; unpack it, or pack it by gzip or "
+                                "zstd")
         packed = next((name for begin, name in MAGICS.items() if magic.startswith(begin)), None)
-        self.file: BinaryIO | pa.NativeFile = self.raw
-        if packed:
-            self.file = pa.CompressedInputStream(pa.PythonFile(self.raw, mode="r"), packed)
-        self.left = self.read(HEAD)
-        self.head = self.left
+        return pa.CompressedInputStream(pa.PythonFile(self.raw, mode="r"), packed) if packed else self.raw
 
     def read(self, n_bytes: int) -> bytes:
         """The next so many bytes; fewer at the end only."""
@@ -82,7 +87,7 @@ class Pieces:
                 number += len(lines)
             if not more:
                 break
-        if rest.strip():
+        if rest:
             raise UserError(f"{self.path} ends within line {number} ({shown(rest)}), which has no end of line; the file is "
                             "cut off, so copy it again, or remove that line")
 

@@ -15,13 +15,13 @@ from study.errors import UserError
 from study.replays import alloc_trace, public_formats, trace_file, vdev_cache, vdev_queue
 from study.tables import is_parquet
 from study.traces import oracle_general
-from study.traces.pieces import Pieces
-from study.traces.requests import MAX_SECONDS, Format, Spool, Trace, at_rate, named, of_devices, rows_of
+from study.traces.pieces import Pieces, shown
+from study.traces.requests import MAX_SECONDS, Format, Trace, at_rate, named, of_devices, rows_of, spooled
 from study.traces.text_formats import Told, read_lines, text_format
 from study.words import counted
 
-READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, oracleGeneral of libCacheSim (by its "
-             "name), or a recording of the vdev cache or vdev queue as in data/traces")
+READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, oracleGeneral of libCacheSim (by "
+             "its name), or a recording of the vdev cache or vdev queue as in data/traces")
 TICK_NS = 10**7     # of recordings
 RECORDED = "a recording of the {}"
 Rows = Iterator[tuple[np.ndarray, np.ndarray]]
@@ -66,23 +66,28 @@ def _text(pieces: Pieces, name: str, first: str, event: str) -> Trace:
 
 
 def _spooled(path: Path, form: Format, pieces: Rows, unit: str, devices: dict[str, int], notes: list[str]) -> Trace:
-    """All requests, in order of time. Raises UserError."""
-    spool, last = Spool(), 0
-    for rows, numbers in pieces:
-        time = rows["time_ns"]
-        back = np.flatnonzero(np.diff(time, prepend=last) < 0)
-        if len(back):
-            before = time[back[0] - 1] if back[0] else last
-            raise UserError(f"{unit} {numbers[back[0]]} of {path} is {(before - time[back[0]]) / 1e9:g} s earlier than the "
-                            "request before it, but time never goes back; sort the trace by time")
-        if len(time):
-            last = int(time[-1])
-        spool.append(rows)
-    if spool.n == 0:
+    """All requests. Raises UserError."""
+    requests = spooled(_in_order(path, pieces, unit))
+    if not len(requests):
         raise UserError(f"{path} has no requests; copy it again, or record it longer")
-    if last > MAX_SECONDS * 1e9:
-        raise UserError(f"{path} is {last / 1e9:.0f} s long, but the model's clock takes {MAX_SECONDS:.0f}; cut the trace")
-    return Trace(path, form, spool.rows(), list(devices) or [""], (*form.notes, *notes))
+    return Trace(path, form, requests, list(devices) or [""], (*form.notes, *notes))
+
+
+def _in_order(path: Path, pieces: Rows, unit: str) -> Iterator[np.ndarray]:
+    """Requests, held to their times. Raises UserError."""
+    last = 0
+    for rows, numbers in pieces:
+        time_ns = rows["time_ns"]
+        back = np.flatnonzero(np.diff(time_ns, prepend=last) < 0)
+        if len(back):
+            before = time_ns[back[0] - 1] if back[0] else last
+            raise UserError(f"{unit} {numbers[back[0]]} of {path} is {(before - time_ns[back[0]]) / 1e9:g} s earlier than "
+                            "the request before it, but time never goes back; sort the trace by time")
+        last = int(time_ns[-1]) if len(time_ns) else last
+        if last > MAX_SECONDS * 1e9:
+            raise UserError(f"{unit} {numbers[-1]} of {path} is {last / 1e9:.0f} s after the first, but the model's clock "
+                            f"takes {MAX_SECONDS:.0f}; cut the trace")
+        yield rows
 
 
 def _recording(path: Path) -> Trace:
@@ -98,16 +103,18 @@ def _recording(path: Path) -> Trace:
         raise UserError(f"{path} is a recording of the allocator, which has no reads and no places; give it to study replay "
                         "alloc")
     else:
-        raise UserError(f"{path} is a table of {', '.join(sorted(columns))[:80]}, which is no trace of requests; give "
+        raise UserError(f"{path} is a table of {shown(', '.join(sorted(columns)))}, which is no trace of requests; give "
                         f"{READ_HERE}")
     if not mask.any():
         raise UserError(f"{path} has no requests; give one with reads or writes")
-    spool = Spool()
     tick = table["tick"][mask]
-    spool.append(rows_of(time_ns=(tick - tick[0]) * TICK_NS, place=table["off512"][mask] * 512,
-                         n_bytes=table["size512"][mask] * 512, kind=kind[mask], device=0))
+    if tick[-1] - tick[0] > MAX_SECONDS * 100:
+        raise UserError(f"{path} is {tick[-1] - tick[0]} ticks long, but the model's clock takes {MAX_SECONDS * 100:.0f}; "
+                        "cut the trace")
+    requests = rows_of(time_ns=(tick - tick[0]) * TICK_NS, place=table["off512"][mask] * 512,
+                       n_bytes=table["size512"][mask] * 512, kind=kind[mask], device=0)
     note = f"{counted(int((~mask).sum()), 'row')} of other events are no requests"
-    return Trace(path, Format(RECORDED.format(what), resolution="10 ms", recording=what), spool.rows(), [""], (note,))
+    return Trace(path, Format(RECORDED.format(what), resolution="10 ms", recording=what), requests, [""], (note,))
 
 
 def ready(path: Path, event: str, devices: list[str], per_second: float | None) -> Trace:
@@ -116,8 +123,8 @@ def ready(path: Path, event: str, devices: list[str], per_second: float | None) 
     if devices:
         trace = of_devices(trace, devices)
     elif len(trace.devices) > 1 and trace.format.name.startswith(public_formats.BLKPARSE):
-        raise UserError(f"{path} is of {len(trace.devices)} devices ({named(trace.devices)}), and a request may be in it once for "
-                        "each that it passes; say by --device which to take")
+        raise UserError(f"{path} is of {len(trace.devices)} devices ({named(trace.devices)}), and a request may be in it "
+                        "once for each that it passes; say by --device which to take")
     return trace if per_second is None else at_rate(trace, per_second)
 
 

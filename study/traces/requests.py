@@ -1,14 +1,11 @@
 """Requests of a trace, whatever its format: a table on disk, so that a file of any length is read once and in little memory.
 
-    with Spool() as spool:
-        spool.append(rows)          # as often as the reader has some, in order of time
-        requests = spool.rows()     # REQUEST[n], of which only what is used is in memory
+    requests = spooled(pieces)      # REQUEST[n], of what comes piece by piece, in order of time
 """
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,25 +48,15 @@ class Trace(NamedTuple):
         return (int(self.requests["time_ns"][-1]) - int(self.requests["time_ns"][0])) / 1e9
 
 
-class Spool:
-    """Rows of a table of which nobody knows how many there will be, in a temporary file without a name."""
-
-    def __init__(self, dtype: np.dtype = REQUEST) -> None:
-        self.dtype, self.n, self.file = dtype, 0, tempfile.TemporaryFile()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.file.close()
-
-    def append(self, rows: np.ndarray) -> None:
-        self.file.write(memoryview(np.ascontiguousarray(rows, self.dtype)).cast("B"))
-        self.n += len(rows)
-
-    def rows(self) -> np.ndarray:
-        self.file.flush()
-        return np.memmap(self.file, self.dtype, "r", shape=(self.n,)) if self.n else np.empty(0, self.dtype)
+def spooled(pieces: Iterable[np.ndarray], dtype: np.dtype = REQUEST) -> np.ndarray:
+    """All rows, in a temporary file without a name: of these only what is used is in memory."""
+    n = 0
+    with tempfile.TemporaryFile() as file:
+        for rows in pieces:
+            file.write(np.ascontiguousarray(rows, dtype).view(np.uint8).data)
+            n += len(rows)
+        file.flush()
+        return np.memmap(file, dtype, "r", shape=(n,)) if n else np.empty(0, dtype)
 
 
 def rows_of(**columns: np.ndarray | int) -> np.ndarray:
@@ -118,12 +105,10 @@ def of_devices(trace: Trace, wanted: list[str]) -> Trace:
 
 
 def _where(trace: Trace, is_wanted: Callable[[np.ndarray], np.ndarray]) -> Trace:
-    spool = Spool()
-    for rows in chunks(trace.requests):
-        spool.append(rows[is_wanted(rows)])
-    if not spool.n:
+    requests = spooled(rows[is_wanted(rows)] for rows in chunks(trace.requests))
+    if not len(requests):
         raise UserError(f"{trace.path} has no requests to these devices; name others")
-    return trace._replace(requests=spool.rows())
+    return trace._replace(requests=requests, format=trace.format._replace(recording=""))
 
 
 def named(devices: list[str], most: int = 8) -> str:
@@ -135,16 +120,18 @@ def named(devices: list[str], most: int = 8) -> str:
 def at_rate(trace: Trace, per_second: float) -> Trace:
     """The same requests, evenly spaced. Raises UserError."""
     if not 0 < per_second < 1e9:
-        raise UserError(f"the rate is {per_second:g} requests a second, but it must be more than 0 and less than 10^9; choose "
-                        "such a number")
+        raise UserError(f"the rate is {per_second:g} requests a second, but it must be more than 0 and less than 10^9; "
+                        "choose such a number")
     if len(trace.requests) / per_second > MAX_SECONDS:
         raise UserError(f"{len(trace.requests)} requests take {len(trace.requests) / per_second:.3g} s at {per_second:g} a "
                         f"second, but the model's clock takes {MAX_SECONDS:.0f}; choose a higher --rate")
-    spool, done = Spool(), 0
-    for rows in chunks(trace.requests):
-        rows = rows.copy()
-        rows["time_ns"] = np.arange(done, done + len(rows)) * 1e9 / per_second
-        spool.append(rows)
-        done += len(rows)
+
+    def evenly() -> Iterator[np.ndarray]:
+        done = 0
+        for rows in chunks(trace.requests):
+            rows = rows.copy()
+            rows["time_ns"] = np.arange(done, done + len(rows)) * 1e9 / per_second
+            yield rows
+            done += len(rows)
     form = trace.format._replace(resolution=f"{per_second:g} requests a second, as told", recording="")
-    return trace._replace(requests=spool.rows(), format=form)
+    return trace._replace(requests=spooled(evenly()), format=form)

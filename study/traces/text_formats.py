@@ -3,8 +3,8 @@
 Each format is two patterns: of a line with a request, and of every other line that its tool writes. A line that is neither
 is a UserError: the file is damaged, or of a release that is not known here. Lines go through Arrow, a piece at a time.
 
-    fio         fio(1), "TRACE FILE FORMAT", and fio 3.33: v2 has no times but waits, in us; times of v3 are us (measured: lines
-                of a job with thinktime=20000 are 20 000 apart)
+    fio         fio(1), "TRACE FILE FORMAT", and fio 3.33: v2 has no times but waits, in us; times of v3 are us (measured:
+                lines of a job with thinktime=20000 are 20 000 apart)
     blkparse    blkparse(1), "OUTPUT DESCRIPTION AND FORMATTING", its default format, and blkparse 1.2.0
     MSR         the README of "MSR Cambridge Traces", SNIA IOTTA: Timestamp in 100 ns since 1601, ResponseTime likewise
 """
@@ -82,8 +82,8 @@ def _devices(path: str, piece: Piece, names: pa.Array, told: Told) -> np.ndarray
     coded = pc.dictionary_encode(names)
     for name in coded.dictionary.to_pylist():
         if told.devices.setdefault(name, len(told.devices)) == MAX_DEVICES:
-            raise UserError(f"{path} has more than {MAX_DEVICES} devices or files, of which '{name[:40]}' is the next; split "
-                            "the trace")
+            raise UserError(f"{path} has more than {MAX_DEVICES} devices or files, of which '{name[:40]}' is the next; "
+                            "split the trace")
     numbers = np.array([told.devices[name] for name in coded.dictionary.to_pylist()], np.int64)
     return numbers[coded.indices.to_numpy(zero_copy_only=False)]
 
@@ -92,11 +92,12 @@ def _sized(path: str, piece: Piece, kind: np.ndarray, unit: int = 1) -> tuple[np
     """(B from the beginning, B) of requests. Raises UserError. A trim may be of a whole device."""
     place = whole(path, piece, "place", 0, LARGEST_PLACE // unit, "an offset of") * unit
     n_bytes = whole(path, piece, "length", 0, LARGEST_PLACE // unit, "a length of") * unit
-    wrong = np.flatnonzero((kind != TRIM) & ((n_bytes < 1) | (n_bytes > LARGEST_REQUEST)) | (place + n_bytes > LARGEST_PLACE))
+    has_wrong_size = (kind != TRIM) & ((n_bytes < 1) | (n_bytes > LARGEST_REQUEST))
+    wrong = np.flatnonzero(has_wrong_size | (place + n_bytes > LARGEST_PLACE))
     if len(wrong):
         at = int(wrong[0])
-        raise UserError(f"line {piece.lines[at]} of {path} has a request of {n_bytes[at]} bytes at {place[at]}, but they have "
-                        f"1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}; mend or remove the line")
+        raise UserError(f"line {piece.lines[at]} of {path} has a request of {n_bytes[at]} bytes at {place[at]}, but they "
+                        f"have 1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}; mend or remove the line")
     return place, n_bytes
 
 
@@ -144,11 +145,8 @@ def _fio(path: str, piece: Piece, told: Told) -> Rows:
                    device=_devices(path, piece, piece.columns["device"], told)), piece.lines
 
 
-def _fio_ends(path: str, told: Told) -> list[str]:
-    return []
-
-
-FIO_OTHER = r"^\s*$|^{time}\S+ (?:add|open|close)\s*$|^{time}\S+ (?:sync|datasync|sync_file_range)\s*$|^fio version {v} iolog\s*$"
+FIO_OTHER = (r"^\s*$|^{time}\S+ (?:add|open|close)\s*$|^{time}\S+ (?:sync|datasync|sync_file_range)\s*$|"
+             r"^fio version {version} iolog\s*$")
 FIO_REQUEST = r"{time}(?P<device>\S+) (?P<action>{actions}) (?P<place>-?\d+) (?P<length>-?\d+)\s*$"
 ACTIONS = "read|write|trim|sync|datasync|sync_file_range"
 FIO_NOTE = "fio writes a log per job, of what it issued: one log is one job"
@@ -213,21 +211,23 @@ def _msr(path: str, piece: Piece, told: Told) -> Rows:
                         "is; mend or remove the line")
     place, n_bytes = _sized(path, piece, kind)
     names = pc.binary_join_element_wise(piece.columns["host"], piece.columns["disk"], "_")
-    return rows_of(time_ns=time * 100, place=place, n_bytes=n_bytes, kind=kind, device=_devices(path, piece, names, told)), piece.lines
-
-
-def _msr_ends(path: str, told: Told) -> list[str]:
-    return []
+    return rows_of(time_ns=time * 100, place=place, n_bytes=n_bytes, kind=kind,
+                   device=_devices(path, piece, names, told)), piece.lines
 
 
 # ---- all ----
+
+
+def _nothing(path: str, told: Told) -> list[str]:
+    """A format that says nothing at its end."""
+    return []
 
 
 def text_format(name: str, event: str) -> TextFormat:
     """By the name that `public_formats` gives it, or for an iolog its first line; `event`: of blkparse."""
     if name == public_formats.MSR:
         return TextFormat(Format(name, resolution="100 ns"), MSR_REQUEST,
-                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _msr_ends)
+                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _nothing)
     if name == public_formats.BLKPARSE:
         return TextFormat(Format(f"{name}, its events {event}", resolution="1 ns"), BLKPARSE_REQUEST, BLKPARSE_OTHER,
                           _blkparse(event), _blkparse_ends(event))
@@ -236,7 +236,7 @@ def text_format(name: str, event: str) -> TextFormat:
     return TextFormat(
         Format(f"an iolog of fio, version {version}", resolution="1 us" if version == 3 else "", notes=(FIO_NOTE,)),
         "^" + FIO_REQUEST.format(time=time, actions=ACTIONS + ("|wait" if version == 2 else "")),
-        FIO_OTHER.format(time=r"\d+ " if version == 3 else "", v=version), _fio, _fio_ends)
+        FIO_OTHER.format(time=r"\d+ " if version == 3 else "", version=version), _fio, _nothing)
 
 
 def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
@@ -251,8 +251,8 @@ def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
         if len(wrong):
             line = int(np.flatnonzero(~is_request)[wrong[0]])
             content = lines.slice(line, 1).cast(pa.binary())[0].as_py()
-            raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; mend "
-                            "or remove it")
+            raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; "
+                            "mend or remove it")
         kept = parts.filter(pa.array(is_request))
         piece = Piece({name: kept.field(name) for name in names}, np.flatnonzero(is_request) + number)
         if len(piece.lines):

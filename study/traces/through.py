@@ -42,8 +42,8 @@ def need_place(trace: Trace, mechanism: str) -> None:
 def need_time(trace: Trace, mechanism: str) -> None:
     """A UserError where the format has no times."""
     if not trace.format.resolution:
-        raise UserError(f"{trace.path} is {trace.format.name}, which has no times, but the {mechanism} needs them; say how many "
-                        "requests come a second by --rate, or choose --through arc")
+        raise UserError(f"{trace.path} is {trace.format.name}, which has no times, but the {mechanism} needs them; say how "
+                        "many requests come a second by --rate, or choose --through arc")
 
 
 def trims(trace: Trace) -> list[str]:

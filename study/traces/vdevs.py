@@ -21,7 +21,6 @@ from model.zfs.vdev.cache import (
     OUTCOMES,
     VdevCache,
     VdevCacheParams,
-    line_bytes,
     new_cache,
 )
 from model.zfs.vdev.queue import VdevQueueParams
@@ -36,6 +35,7 @@ from study.words import counted
 
 FILL_TICKS = 1              # of 10 ms, that a fill takes where the trace does not say: about a disk's seek and half a turn
 STATS = "stats.jsonl"       # beside a recording
+MAX_SERVICE_US = 1e7        # ten seconds
 ROOM = 2**16                # I/Os in a queue at a time
 DEFAULT_ERA = "b141"        # of the queue
 
@@ -50,6 +50,10 @@ def _by_device(rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 # ---- vdev cache ----
 
 
+def _line_bytes(params: VdevCacheParams) -> int:
+    return 1 << params.line_shift
+
+
 def through_vdev_cache(trace: Trace, sizes: list[int], era: str | None) -> Through:
     """A cache of each size in front of each device. Raises UserError."""
     need_place(trace, "vdev cache")
@@ -59,8 +63,8 @@ def through_vdev_cache(trace: Trace, sizes: list[int], era: str | None) -> Throu
     name = era or vdev_cache.PLAIN_BUILD
     params = rules(name).cache
     if params.fill_rule != FILL_ALL:
-        raise UserError(f"by the rules of {name} only metadata fills a line, but {trace.format.name} does not say which reads "
-                        f"are of metadata; choose --era {vdev_cache.PLAIN_BUILD}")
+        raise UserError(f"by the rules of {name} only metadata fills a line, but {trace.format.name} does not say which "
+                        f"reads are of metadata; choose --era {vdev_cache.PLAIN_BUILD}")
     nothing = cache_replay.operations([0], READ, [0], [512])
     for size in sizes or [params.cache_bytes]:
         try:
@@ -71,8 +75,8 @@ def through_vdev_cache(trace: Trace, sizes: list[int], era: str | None) -> Throu
     rows = [_of_size(trace, params._replace(cache_bytes=size)) for size in sorted(set(sizes)) or [params.cache_bytes]]
     seconds = time.process_time() - start
     notes = [f"rules of {name}: reads of up to {in_words(params.max_read_bytes)} look into lines of "
-             f"{in_words(line_bytes(params))}. A fill is taken to end in the next tick of 10 ms", *trims(trace)]
-    return Through("vdev-cache", _table(rows), notes, seconds, len(rows))
+             f"{in_words(_line_bytes(params))}. A fill is taken to end in the next tick of 10 ms", *trims(trace)]
+    return Through(mechanism="vdev-cache", table=_table(rows), notes=notes, seconds=seconds, runs=len(rows))
 
 
 def _of_size(trace: Trace, params: VdevCacheParams) -> tuple:
@@ -87,7 +91,7 @@ def _of_size(trace: Trace, params: VdevCacheParams) -> tuple:
             decisions = cache_replay.new_decisions(len(own))
             cache_replay.run(cache, params, fills, FILL_TICKS, stream, decisions)
             is_read = own["kind"] == READ
-            n, wants, takes = _counted(decisions.outcome[is_read], own["n_bytes"][is_read], line_bytes(params))
+            n, wants, takes = _counted(decisions.outcome[is_read], own["n_bytes"][is_read], _line_bytes(params))
             outcomes, wanted, taken = outcomes + n, wanted + wants, taken + takes
     return params.cache_bytes, outcomes, wanted, taken
 
@@ -114,12 +118,13 @@ def _recorded(trace: Trace, sizes: list[int], era: str | None) -> Through:
     known = vdev_cache.read_stats(trace.path.parent / STATS).get(stem_of(trace.path), vdev_cache.Recorded({}))
     own = known.sizes.get("cache_bytes", VdevCacheParams().cache_bytes)
     if set(sizes) - {own}:
-        raise UserError(f"{trace.path} was recorded of a cache of {own} bytes, and its fills end as they did there; leave --sizes "
-                        "away")
+        raise UserError(f"{trace.path} was recorded of a cache of {own} bytes, and its fills end as they did there; leave "
+                        "--sizes away")
     replay = vdev_cache.replay_vdev_cache(trace.path, **known.sizes, era=era or known.era)
     wanted = int(trace.requests["n_bytes"][trace.requests["kind"] == READ].sum())
     table = _table([(own, replay.pairs.sum(0), wanted, 0)]).drop(columns="taken_bytes")
-    return Through("vdev-cache", table, [vdev_cache.sentence(replay)], replay.seconds, 1, differs=replay.differences > 0)
+    return Through(mechanism="vdev-cache", table=table, notes=[vdev_cache.sentence(replay)], seconds=replay.seconds,
+                   runs=1, differs=replay.differences > 0)
 
 
 # ---- vdev queue ----
@@ -134,21 +139,24 @@ def through_queue(trace: Trace, service_us: float, era: str | None) -> Through:
     name = era or DEFAULT_ERA
     of_build = rules(name)
     if of_build.classes.exist:
-        raise UserError(f"by the rules of {name} the vdev queue has classes, which a trace does not name; choose an era up to "
-                        "b141")
-    params, service_ns = of_build.queue, round(service_us * 1000)
+        raise UserError(f"by the rules of {name} the vdev queue has classes, which a trace does not name; choose an era up "
+                        "to b141")
+    if not 0 < service_us <= MAX_SERVICE_US:
+        raise UserError(f"the service time is {service_us:g} us, but it must be more than 0 and at most {MAX_SERVICE_US:g}; "
+                        "choose such a time")
+    params, service_ns = of_build.queue, max(1, round(service_us * 1000))
     _drive(trace._replace(requests=trace.requests[:1]), params, service_ns)     # compiles
     start = time.process_time()
     devices = _drive(trace, params, service_ns)
     seconds = time.process_time() - start
-    count, n_bytes = (sum(getattr(device, name) for device in devices) for name in ("count", "n_bytes"))
+    count, n_bytes = (sum(getattr(device, name) for device in devices) for name in ("counts", "n_bytes"))
     held_back = sum(int(device.now[queue_requests.HELD_BACK]) for device in devices)
     notes = [f"rules of {name}; a device is taken to answer a unit every {service_us:g} us, one after the other "
              "(--service-us). All requests are taken to be waited for; a vdev cache would come before", *trims(trace)]
     if held_back:
         notes.append(f"{counted(held_back, 'request')} of {int(count[:, 0].sum())} found {ROOM} waiting and came later: the "
                      "device is too slow for this trace, so more waits than would")
-    return Through("queue", _sizes_table(count, n_bytes), notes, seconds, 1)
+    return Through(mechanism="queue", table=_sizes_table(count, n_bytes), notes=notes, seconds=seconds, runs=1)
 
 
 def _recorded_queue(trace: Trace, era: str | None) -> Through:
@@ -160,8 +168,8 @@ def _recorded_queue(trace: Trace, era: str | None) -> Through:
             sizes = columns["size512"][(columns["op"] == op) & (columns["kind"] == kind)] * SECTOR_BYTES
             count[kind, when] = np.bincount(np.log2(sizes).astype(np.int64), minlength=queue_requests.N_SIZES)
             n_bytes[kind, when] = sizes.sum()
-    return Through("queue", _sizes_table(count, n_bytes), [trace_file.sentence(replay)], replay.seconds, 1,
-                   differs=replay.differences > 0)
+    return Through(mechanism="queue", table=_sizes_table(count, n_bytes), notes=[trace_file.sentence(replay)],
+                   seconds=replay.seconds, runs=1, differs=replay.differences > 0)
 
 
 def _drive(trace: Trace, params: VdevQueueParams, service_ns: int) -> list[queue_requests.Device]:

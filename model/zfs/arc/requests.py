@@ -18,7 +18,7 @@ from model.jit import kernel, part
 from model.structures.sentinels import NIL, NOWHERE
 from model.zfs.arc import l2_columns as l2_cache
 from model.zfs.arc.arc import access, adjust, make_anonymous, new_block, revive, touch
-from model.zfs.arc.l2arc import feed, l2_holds, next_feed, written
+from model.zfs.arc.l2arc import L2arc, L2arcParams, feed, l2_holds, new_l2arc, next_feed, written
 from model.zfs.arc.lists import L2_CACHEABLE, drop, hold, in_core, release
 from model.zfs.arc.textbook import request_textbook
 
@@ -86,7 +86,7 @@ def run_zfs(arc, params, next_adjust, keys, is_write, time_ns, n_bytes, counts):
 
 @kernel
 def run_textbook(arc, params, keys, is_write, counts):
-    """The same by the published rules, which know no time: a write is a reference as a read is, and is not counted as one."""
+    """The same by the published rules, which know no time: a write is a reference as a read is, but not counted as one."""
     for i in range(len(keys)):
         is_hit = request_textbook(arc, params, int(keys[i]))
         if is_write[i]:
@@ -130,3 +130,8 @@ def run_l2(arc, params, next_adjust, l2, l2_params, keys, is_write, time_ns, n_b
             device, _ = l2_holds(l2, l2_params, arc, key, 0)
             counts[DEVICE_HITS] += 1 if device != NOWHERE else 0
             _load(arc, params, key, n_bytes, L2_CACHEABLE, tick)
+
+
+def new_cache_device(params: L2arcParams, device_bytes: int, block_bytes: int) -> L2arc:
+    """Empty, for blocks of that size. Raises ValueError where the build has none, or the device is too small."""
+    return new_l2arc(params, [device_bytes], block_bytes)

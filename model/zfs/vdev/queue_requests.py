@@ -1,8 +1,8 @@
 """Requests at times of their own through the vdev queue of a leaf: what goes to its device together.
 
-The decisions are those of `model.zfs.vdev.queue`, by the kernels that simulations call. What a queue can put together depends
-on what waits, and so on how fast the device is. Here it is the simplest there is: it takes up to as many units as the queue
-gives it, serves one after the other, and each takes the same time.
+The decisions are those of `model.zfs.vdev.queue`, by the kernels that simulations call. What a queue can put together
+depends on what waits, and so on how fast the device is. Here it is the simplest there is: it takes up to as many units as
+the queue gives it, serves one after the other, and each takes the same time.
 
     requests --> queue --> units on the device, served in order of issue, `service_ns` each
 
@@ -32,7 +32,7 @@ class Device(NamedTuple):
     ring: np.ndarray  # int64: units on the device, in order of issue
     issued: np.ndarray  # int64[ramp_rate]
     now: np.ndarray  # int64, see above
-    count: np.ndarray  # int64 [kind, BEFORE or AFTER, power of two of B]
+    counts: np.ndarray  # int64 [kind, BEFORE or AFTER, power of two of B]
     n_bytes: np.ndarray  # int64 [kind, BEFORE or AFTER]: B
 
 
@@ -46,7 +46,7 @@ def _power_of(n_bytes):
 
 @kernel
 def _count(device, kind, when, n_bytes):
-    device.count[kind, when, _power_of(n_bytes)] += 1
+    device.counts[kind, when, _power_of(n_bytes)] += 1
     device.n_bytes[kind, when] += n_bytes
 
 
@@ -104,6 +104,6 @@ def run(device, params, service_ns, time_ns, kind, offset, n_bytes):
 
 def new_device(params: VdevQueueParams, n_ios: int) -> Device:
     """Nothing waits. Raises ValueError for rules that cannot be."""
-    return Device(queue=new_queue(params, 1, n_ios), ring=np.zeros(max(params.min_pending, params.max_pending) + 1, np.int64),
-                  issued=np.zeros(params.ramp_rate, np.int64), now=np.zeros(4, np.int64),
-                  count=np.zeros((2, 2, N_SIZES), np.int64), n_bytes=np.zeros((2, 2), np.int64))
+    queue, n_units = new_queue(params, 1, n_ios), max(params.min_pending, params.max_pending) + 1
+    return Device(queue=queue, ring=np.zeros(n_units, np.int64), issued=np.zeros(params.ramp_rate, np.int64),
+                  now=np.zeros(4, np.int64), counts=np.zeros((2, 2, N_SIZES), np.int64), n_bytes=np.zeros((2, 2), np.int64))

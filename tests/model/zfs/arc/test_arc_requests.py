@@ -11,7 +11,7 @@ from model.zfs.arc.arc import ArcParams, new_arc
 from model.zfs.arc.l2arc import FRONT_BYTES, new_l2arc
 from model.zfs.eras import era
 from twins.arc import ANON, MFU, TwinOfArc, TwinOfTextbook
-from twins.l2arc import L2_ONLY, TwinOfL2
+from twins.l2arc import TwinOfL2
 
 BLOCK = 1024
 TICK_NS = 10**7
@@ -165,7 +165,8 @@ def test_seven_months_between_requests_take_no_time():
     """A round a second would be 40 million."""
     rules, params = era("b141").l2arc, ArcParams(5 * BLOCK, 5 * BLOCK)
     l2, counts = new_l2arc(rules, [2**26], BLOCK), np.zeros(arc_requests.N_COUNTS, np.int64)
-    arc_requests.run_l2(new_arc(params, N_KEYS, N_KEYS), params, np.zeros(1, np.int64), l2, rules, np.array([1, 2, 1], np.int32),
-                        np.zeros(3, np.int32), np.array([0, 10**16, 2 * 10**16]), BLOCK, counts)
+    keys, is_write = np.array([1, 2, 1], np.int32), np.zeros(3, np.int32)
+    arc_requests.run_l2(new_arc(params, N_KEYS, N_KEYS), params, np.zeros(1, np.int64), l2, rules, keys, is_write,
+                        np.array([0, 10**16, 2 * 10**16]), BLOCK, counts)
     assert counts[arc_requests.READS] == 3
     assert l2.counts[l2_cache.ROUNDS] < 20
