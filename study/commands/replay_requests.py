@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MECHANISMS = ("arc", "l2arc", "vdev-cache", "queue", "allocator")
 PICTURES = (".png", ".svg", ".pdf")
 MIN_BLOCK, MAX_BLOCK = 512, 2**24   # B: SPA_MINBLOCKSIZE, SPA_MAXBLOCKSIZE
+MAX_SIZE = 2**53    # B of a cache
 EVENTS = "QGIDC"    # of blkparse
 
 
@@ -74,9 +75,12 @@ def replay_requests(
         raise UserError(f"the block has {block_bytes} bytes, but it must be a power of two from {MIN_BLOCK} to {MAX_BLOCK}; "
                         "choose one")
     of_sizes = [size_of(size, "size") for size in sizes.split(",")] if sizes else []
+    memory_bytes = size_of(memory, "memory") if memory else None
+    if max([*of_sizes, memory_bytes or 0]) > MAX_SIZE:
+        raise UserError(f"a cache has {max([*of_sizes, memory_bytes or 0])} bytes, but the model takes {MAX_SIZE} at most; "
+                        "choose less")
     if of_sizes and min(of_sizes) < 1 and wanted != ["vdev-cache"]:
         raise UserError("a size is 0, but a cache holds at least a block; choose larger ones")
-    memory_bytes = size_of(memory, "memory") if memory else None
     from study.traces.read import ready, seconds_to_read
     with doing("reading the trace"):
         given, seconds = seconds_to_read(lambda: ready(trace, event, device or [], rate))

@@ -298,7 +298,9 @@ def test_the_command_prints_draws_and_gives_json(study, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (["--through", "arcc"], "did you mean 'arc'"), (["--event", "ZZ"], "--event"), (["--block", "3000"], "power of two"),
-    (["--sizes", "0"], "0"), (["--sizes", "a"], "no size"), (["--picture", "x.gif"], "does not end in"),
+    (["--sizes", "0"], "0"), (["--sizes", "8E"], "9007199254740992 at most"), (["--sizes", ","], "no size"),
+    (["--through", "l2arc", "--memory", "8E"], "at most"), (["--through", "l2arc", "--memory", "1K"], "--memory"),
+    (["--sizes", "a"], "no size"), (["--picture", "x.gif"], "does not end in"),
     (["--device", "sdz"], "no device sdz"), (["--through", "queue", "--service-us", "-1"], "service"),
     (["--through", "queue", "--era", "b999"], "b999"), (["--through", "allocator", "--fill", "7"], "fill"),
     (["--through", "allocator", "--era", "b89"], "b89"), (["--through", "l2arc", "--sizes", "1M"], "cache device"),
