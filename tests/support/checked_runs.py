@@ -103,10 +103,10 @@ def traces():
     count_distances(stack, numbers, is_write == 0, np.zeros(n + 1, np.int64))
     published, params, rules = ArcParams(100, 100), ArcParams(2**20, 2**20), era("b141").l2arc
     device = arc_requests.new_cache_device(rules, 2**26, 8192)
+    since, requests = np.zeros(1, np.int64), (numbers, is_write, time_ns, 8192, counts)
     arc_requests.run_textbook(new_arc(published, n + 1, n + 1, 0), published, numbers, is_write, counts)
-    arc_requests.run_zfs(new_arc(params, n + 1, n + 1), params, np.zeros(1, np.int64), numbers, is_write, time_ns, 8192, counts)
-    arc_requests.run_l2(new_arc(params, n + 1, n + 1), params, np.zeros(1, np.int64), device, rules, numbers, is_write, time_ns,
-                        8192, counts)
+    arc_requests.run_zfs(new_arc(params, n + 1, n + 1), params, since, *requests)
+    arc_requests.run_l2(new_arc(params, n + 1, n + 1), params, 0 * since, device, rules, *requests)
     queue_rules, gaps = era("b141").queue, MS // 3 * np.arange(len(keys))
     queue_requests.run(queue_requests.new_device(queue_rules, 20), queue_rules, MS, gaps, is_write, keys * 512,
                        np.full(len(keys), 512))
