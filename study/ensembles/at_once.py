@@ -4,6 +4,8 @@
     table(off)          each number: how near any draw comes, and how near the draw that is nearest to all
     pairs(off)          two numbers: how near a draw comes to both
     sentence(off)       all of it
+    left_out = each_left_out(results, "vandenbogaard-2008")     each number inferred from all others
+    sentence_of_left_out(left_out)
 
 Nothing is fitted. Numbers of treated runs take part, so what comes nearest explains, and predicts nothing.
 """
@@ -20,9 +22,38 @@ def of_document(results: pd.DataFrame, document: str) -> pd.DataFrame:
     """By which factor each draw (row) is off each number (column) that a document prints. A column of `results` is named
     after the published run and the number: `pgbench-1/transactions.rate`."""
     draws = ensembles.unfitted(results)
+    return history_matching.factors(draws, _printed(draws, document))
+
+
+def _printed(draws: pd.DataFrame, document: str) -> pd.DataFrame:
     runs = {run.run_id.removeprefix(f"{document}/"): run.run_id for run in published.runs()
             if run.run_id.startswith(f"{document}/")}
-    return history_matching.factors(draws, history_matching.printed(draws, runs))
+    return history_matching.printed(draws, runs)
+
+
+def each_left_out(results: pd.DataFrame, document: str) -> pd.DataFrame:
+    """Each number that a document prints, inferred from all others: see `history_matching.each_number_left_out`."""
+    draws = ensembles.unfitted(results)
+    table = history_matching.each_number_left_out(draws, _printed(draws, document))
+    return table.assign(number=table.number.map(_in_words))
+
+
+def sentence_of_left_out(table: pd.DataFrame) -> str:
+    """How many numbers lie in the range that all others leave, which lies farthest outside, and where nothing is told."""
+    inside, farthest = (table.outside == 1).sum(), table.loc[table.outside.idxmax()]
+    silent = (table.left == table.of).sum()
+    words = f"Inferred from all others, {inside} of {len(table)} numbers lie in the range that is left."
+    if inside < len(table):
+        words += f" Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
+    if silent:
+        words += f" For {silent} of them too few draws show the others, so all draws are left, and nothing is told."
+    return words
+
+
+def metrics_of_left_out(table: pd.DataFrame, before: str = "") -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    return pd.DataFrame([(f"{before}at-once.left-out-inside", float((table.outside == 1).sum()), "numbers")],
+                        columns=["name", "value", "unit"])
 
 
 def pairs(off: pd.DataFrame) -> pd.DataFrame:

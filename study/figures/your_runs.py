@@ -39,30 +39,30 @@ def tails(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def lags(found: Scan, interval_s: float, apart_s: float) -> Figure:
+def lags(scanned: Scan, interval_s: float, apart_s: float) -> Figure:
     """Correlation at each lag; dashed: what the largest of all passes by chance one time in twenty; grey: what the clocks do
     not tell from zero."""
     figure, axes = canvas(aspect=0.6)
-    at = found.table.lag * interval_s
+    at = scanned.table.lag * interval_s
     axes.axvspan(-apart_s, apart_s, color=GREY, alpha=0.2, lw=0)
-    axes.vlines(at, 0, found.table.r, color=BLUE, lw=1.5)
-    axes.plot(at, found.table.r, "o", color=BLUE, ms=3)
+    axes.vlines(at, 0, scanned.table.r, color=BLUE, lw=1.5)
+    axes.plot(at, scanned.table.r, "o", color=BLUE, ms=3)
     axes.axhline(0, color=BLACK, lw=0.6)
     for side in (-1, 1):
-        axes.axhline(side * found.bound, color=BLACK, lw=0.8, ls="--")
+        axes.axhline(side * scanned.bound, color=BLACK, lw=0.8, ls="--")
     axes.set_ylim(-1, 1)
     axes.set_xlabel("lag (s): the outcome comes so much later")
     axes.set_ylabel("rank correlation,\npast taken out")
     return figure
 
 
-def levels(table: pd.DataFrame, name: str, found: Changes) -> Figure:
+def levels(table: pd.DataFrame, name: str, changed: Changes) -> Figure:
     """A series, the levels of its parts, and where these change."""
     figure, axes = canvas(aspect=0.6)
     seconds = np.asarray(table.index, float)
     axes.plot(seconds, table[name], color=SKY, lw=0.8)
-    axes.plot(seconds, found.levels, color=BLUE, lw=1.4, drawstyle="steps-mid")
-    for place in found.table.place:
+    axes.plot(seconds, changed.levels, color=BLUE, lw=1.4, drawstyle="steps-mid")
+    for place in changed.table.place:
         axes.axvline(seconds[int(place) - 1], color=RED, lw=0.8, ls="--")
     axes.set_xlabel("s since the series have a clock in common")
     unit = table.attrs["units"][name]
@@ -71,16 +71,16 @@ def levels(table: pd.DataFrame, name: str, found: Changes) -> Figure:
     return figure
 
 
-def two_labels(found: Comparison, quantity: str) -> Figure:
+def two_labels(compared: Comparison, quantity: str) -> Figure:
     """Means of all runs of two labels, and the interval of the difference from the mean of the first."""
     figure, axes = canvas(aspect=0.42)
-    for place, values, colour in zip((1, 0), found.values, (BLUE, ORANGE), strict=True):
+    for place, values, colour in zip((1, 0), compared.values, (BLUE, ORANGE), strict=True):
         axes.plot(values, np.full(len(values), place), "o", color=colour, ms=4)
         axes.plot([np.mean(values)], [place], "|", color=BLACK, ms=12, mew=1.5)
-    axes.hlines([-1], found.means[0] + found.low, found.means[0] + found.high, color=ORANGE, lw=4, alpha=0.6)
-    axes.axvline(found.means[0], color=BLUE, lw=0.8, ls="--")
-    axes.set_yticks([1, 0, -1], [found.before, found.after, "95 % of the difference"])
+    axes.hlines([-1], compared.means[0] + compared.low, compared.means[0] + compared.high, color=ORANGE, lw=4, alpha=0.6)
+    axes.axvline(compared.means[0], color=BLUE, lw=0.8, ls="--")
+    axes.set_yticks([1, 0, -1], [compared.before, compared.after, "95 % of the difference"])
     axes.set_ylim(-1.6, 1.6)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(quantity if found.unit == "1" else f"{quantity} ({found.unit})")
+    axes.set_xlabel(quantity if compared.unit == "1" else f"{quantity} ({compared.unit})")
     return figure

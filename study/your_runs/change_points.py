@@ -101,12 +101,12 @@ def _penalty(phi: float, n: int, seed: int) -> float:
     return float(np.quantile(gain, 1 - LEVEL))
 
 
-def verdict(found: Changes, step_s: float) -> str:
+def verdict(changed: Changes, step_s: float) -> str:
     """What was seen, in a sentence; `step_s` is the interval of a value, in s."""
-    if found.reason:
-        return f"no change is looked for: the series {found.reason}"
-    averaged = f" (means of {found.block} values each)" if found.block > 1 else ""
-    if found.table.empty:
-        return f"no change of level is shown in {len(found.levels)} intervals{averaged}; phi = {found.phi:.2f}"
-    times = ", ".join(f"{row.place * step_s:g} s ({row.by:+.3g})" for row in found.table.itertuples())
-    return f"the level changes at {times}{averaged}; phi = {found.phi:.2f}"
+    if changed.reason:
+        return f"no change is looked for: the series {changed.reason}"
+    averaged = f" (means of {changed.block} values each)" if changed.block > 1 else ""
+    if changed.table.empty:
+        return f"no change of level is shown in {len(changed.levels)} intervals{averaged}; phi = {changed.phi:.2f}"
+    times = ", ".join(f"{row.place * step_s:g} s ({row.by:+.3g})" for row in changed.table.itertuples())
+    return f"the level changes at {times}{averaged}; phi = {changed.phi:.2f}"

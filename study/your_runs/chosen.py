@@ -16,7 +16,7 @@ import pandas as pd
 from duckdb import DuckDBPyConnection
 
 from study.errors import UserError
-from study.ingest import imports
+from study.ingest import given_runs, imports
 from study.project import DATA, data_files
 from study.store import store
 from study.your_runs import distributions
@@ -90,7 +90,7 @@ def _connection(source: str) -> Iterator[DuckDBPyConnection]:
 def _imported(folder: Path, home: Path) -> Path:
     """A run of data/examples/series, imported as `study ingest` would. Its label is the name of the folder above."""
     label = folder.relative_to(DATA / EXAMPLES).parts[0]
-    [run] = imports.given([folder], label)
+    [run] = given_runs.given([folder], label)
     return imports.imported(run, imports.Options(label), home).folder
 
 
@@ -125,7 +125,7 @@ def _asked(connection: DuckDBPyConnection, question: str) -> list[str]:
     return list(dict.fromkeys(str(run_id) for (run_id,) in rows))
 
 
-def one(chosen: Chosen, run: str) -> str:
+def run_of(chosen: Chosen, run: str) -> str:
     """The run of that name (label and number), or the first of a label; "" is the first of all. Raises UserError."""
     names = chosen.runs.run.tolist()
     of_label = chosen.runs.run[chosen.runs.label == run].tolist()

@@ -98,11 +98,11 @@ def _by_runs(base: Comparison) -> Comparison:
 
 def _within(base: Comparison, sides: list[list[np.ndarray]]) -> Comparison:
     first, second = sides[0][0], sides[1][0]
-    found = autocorrelated.difference(first, second)
-    if found.reason:
-        return base._replace(reason=found.reason)
-    return base._replace(means=(float(first.mean()), float(second.mean())), by=found.value, low=found.low, high=found.high,
-                         effect=_hedges(first, second))
+    compared = autocorrelated.difference(first, second)
+    if compared.reason:
+        return base._replace(reason=compared.reason)
+    return base._replace(means=(float(first.mean()), float(second.mean())), by=compared.value, low=compared.low,
+                         high=compared.high, effect=_hedges(first, second))
 
 
 def _hedges(first: np.ndarray, second: np.ndarray) -> float:
@@ -111,15 +111,15 @@ def _hedges(first: np.ndarray, second: np.ndarray) -> float:
     return float((second.mean() - first.mean()) / pooled * (1 - 3 / (4 * (n + m) - 9)))
 
 
-def verdict(found: Comparison) -> str:
+def verdict(compared: Comparison) -> str:
     """What the comparison says, in a sentence or two."""
-    if found.reason:
-        return f"nothing is compared: {found.reason}"
-    shown = "differs from" if found.low > 0 or found.high < 0 else "is not shown to differ from"
-    share = 100 / found.means[0] if found.means[0] else np.nan
-    words = (f"{found.after} {shown} {found.before} by {found.by:+.3g} {found.unit} ({found.low:+.3g} to "
-             f"{found.high:+.3g}), or {share * found.by:+.0f} % ({share * found.low:+.0f} to {share * found.high:+.0f} %); "
-             f"Hedges' g = {found.effect:.1f}")
-    if found.of_runs:
-        return f"{words}. A run counts as one value: {found.n[0]} and {found.n[1]}"
+    if compared.reason:
+        return f"nothing is compared: {compared.reason}"
+    shown = "differs from" if compared.low > 0 or compared.high < 0 else "is not shown to differ from"
+    share = 100 / compared.means[0] if compared.means[0] else np.nan
+    words = (f"{compared.after} {shown} {compared.before} by {compared.by:+.3g} {compared.unit} ({compared.low:+.3g} to "
+             f"{compared.high:+.3g}), or {share * compared.by:+.0f} % ({share * compared.low:+.0f} to "
+             f"{share * compared.high:+.0f} %); Hedges' g = {compared.effect:.1f}")
+    if compared.of_runs:
+        return f"{words}. A run counts as one value: {compared.n[0]} and {compared.n[1]}"
     return f"{words}. It is of the first run of each label, so it says nothing of how runs differ"

@@ -37,14 +37,14 @@ def _none(reason: str, n: int) -> Look:
     return Look(None, autocorrelated.no_estimate(reason, n), reason)
 
 
-def verdict(found: Look) -> str:
+def verdict(seen: Look) -> str:
     """What is to be said of the statistic, in a sentence or two."""
-    analysis = found.analysis
+    analysis = seen.analysis
     if analysis is None:
-        return f"nothing is correlated: {found.reason}"
+        return f"nothing is correlated: {seen.reason}"
     row, mine = analysis.row, analysis.ranked[analysis.ranked.disguise == ""]
     shown = "goes with" if row.holm < correlation.LEVEL else "is not shown to go with"
-    slope = found.slope
+    slope = seen.slope
     return (f"{analysis.statistic} {shown} {analysis.outcome}: R² = {row.r2:.2f} ({row.low:.2f} to {row.high:.2f}); "
             f"{len(analysis.table)} intervals tell as much as {row.n_eff:.0f} independent ones, p = {row.p_eff:.2g}, or "
             f"{row.holm:.2g} as one of {len(mine)} quantities. The slope is {slope.value:.3g} ({slope.low:.3g} to "

@@ -104,16 +104,16 @@ def _products(first: np.ndarray, second: np.ndarray, max_lag: int) -> np.ndarray
     return np.concatenate([sums[:, -max_lag:], sums[:, :max_lag + 1]], axis=1)
 
 
-def verdict(found: Scan, interval_s: float, apart_s: float) -> str:
+def verdict(scanned: Scan, interval_s: float, apart_s: float) -> str:
     """What the scan says, in a sentence or two. `apart_s`: how far the clocks of the two series may be apart, in s."""
-    if found.reason:
-        return f"no lag is looked for: the series {found.reason}"
-    best = found.best
+    if scanned.reason:
+        return f"no lag is looked for: the series {scanned.reason}"
+    best = scanned.best
     if best.p > LEVEL:
-        return (f"no lag is shown: the largest correlation of {len(found.table)} lags, {best.r:.2f} at "
+        return (f"no lag is shown: the largest correlation of {len(scanned.table)} lags, {best.r:.2f} at "
                 f"{best.lag * interval_s:+g} s, has a corrected p of {best.p:.2g}")
-    words = f"r = {best.r:.2f} at {best.lag * interval_s:+g} s, corrected p = {best.p:.2g} over {len(found.table)} lags"
-    if abs(best.lag) == found.table.lag.max():
+    words = f"r = {best.r:.2f} at {best.lag * interval_s:+g} s, corrected p = {best.p:.2g} over {len(scanned.table)} lags"
+    if abs(best.lag) == scanned.table.lag.max():
         words += "; it is the longest lag that was looked at, so look further"
     if abs(best.lag * interval_s) <= apart_s:
         return f"{words}; the clocks may be {apart_s:.1f} s apart, so which comes first is not known"

@@ -42,3 +42,27 @@ def test_a_draw_that_shows_what_was_printed_is_off_by_nothing(monkeypatch):
     off = at_once.of_document(results, "a")
     assert list(off) == ["run/rate"]
     assert off["run/rate"].tolist() == pytest.approx([1.0, 2.0])
+
+
+def test_a_number_is_inferred_from_the_draws_that_have_the_others(monkeypatch):
+    """Of thirty draws ten have what was printed of a; they, and none of the others, have 5 to 14 of b."""
+    near = np.arange(30) < 10
+    results = pd.DataFrame({"part": "all", "fitted": False, "run/a": np.where(near, 50.0, 500.0),
+                            "run/b": np.where(near, 5.0 + np.arange(30), 90.0)})
+    for b, outside in ((8.0, 1.0), (28.0, 27.5 / 14)):
+        monkeypatch.setattr(published, "runs", lambda b=b: [published.PublishedRun(
+            "x/run", "x", "", {"printed_step": {"a": 1.0, "b": 1.0}},
+            pd.DataFrame({"t": [np.nan] * 2, "name": ["a", "b"], "value": [50.0, b], "unit": ["1/s"] * 2}))])
+        table = at_once.each_left_out(results, "x").set_index("number")
+        assert table.loc["b of run", ["left", "lowest", "highest"]].tolist() == [10, 5.0, 14.0]
+        assert table.outside["b of run"] == pytest.approx(outside)
+        words = at_once.sentence_of_left_out(table.reset_index())
+        assert ("b of run, by a factor of 1.96" in words) is (b == 28.0)
+        assert ("nothing is told" in words) is (b == 28.0)
+
+
+def test_where_too_few_draws_show_the_others_it_says_so():
+    table = pd.DataFrame({"number": ["a", "b"], "printed": 1.0, "left": [20, 10], "of": 20, "lowest": 0.5, "highest": 2.0,
+                          "outside": 1.0})
+    assert "2 of 2 numbers" in at_once.sentence_of_left_out(table)
+    assert "For 1 of them too few draws show the others" in at_once.sentence_of_left_out(table)

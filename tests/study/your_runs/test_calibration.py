@@ -39,8 +39,8 @@ def test_a_planted_slope_is_inside_its_interval_nineteen_times_in_twenty(n, of_x
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         x = of_x(rng, n)
-        found = autocorrelated.line(x, 2 * x + ar1(rng, n))
-        held += found.low <= 2 <= found.high
+        estimate = autocorrelated.line(x, 2 * x + ar1(rng, n))
+        held += estimate.low <= 2 <= estimate.high
     assert 0.93 <= held / len(SEEDS) <= 0.97
 
 
@@ -49,8 +49,8 @@ def test_a_difference_of_nothing_is_inside_its_interval():
     held = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        found = autocorrelated.difference(7 + ar1(rng, 90), 7 + ar1(rng, 90))
-        held += found.low <= 0 <= found.high
+        estimate = autocorrelated.difference(7 + ar1(rng, 90), 7 + ar1(rng, 90))
+        held += estimate.low <= 0 <= estimate.high
     assert 0.91 <= held / 300 <= 0.99
 
 
@@ -75,11 +75,11 @@ def test_without_a_past_the_interval_is_the_textbooks():
     rng = np.random.default_rng(3)
     x = rng.standard_normal(2000)
     y = 1.5 * x + rng.standard_normal(2000)
-    found, textbook = autocorrelated.line(x, y), stats.linregress(x, y)
-    assert found.value == pytest.approx(textbook.slope, abs=0.1 * textbook.stderr)
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * textbook.stderr, rel=0.03)
-    assert abs(found.phi) < 0.06
-    assert found.left > 0.01
+    estimate, textbook = autocorrelated.line(x, y), stats.linregress(x, y)
+    assert estimate.value == pytest.approx(textbook.slope, abs=0.1 * textbook.stderr)
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * textbook.stderr, rel=0.03)
+    assert abs(estimate.phi) < 0.06
+    assert estimate.left > 0.01
 
 
 def test_an_estimate_moves_with_its_units():

@@ -20,9 +20,9 @@ BAD = [(WITH_NAN, "lack 2 of 100 values, the first at place 8"), (WITH_INF, "lac
 @pytest.mark.parametrize(("values", "words"), BAD)
 def test_a_series_of_which_nothing_can_be_said_gives_a_reason(values, words):
     other = GOOD[:len(values)]
-    for found in (autocorrelated.line(values, other), autocorrelated.line(other, values), autocorrelated.mean(values)):
-        assert words in found.reason
-        assert np.isnan([found.value, found.low, found.high]).all()
+    for estimate in (autocorrelated.line(values, other), autocorrelated.line(other, values), autocorrelated.mean(values)):
+        assert words in estimate.reason
+        assert np.isnan([estimate.value, estimate.low, estimate.high]).all()
     scan = lags.scan(values, other, 3, 1)
     assert words in scan.reason
     assert scan.table.empty
@@ -58,11 +58,11 @@ def test_a_lag_that_is_there_is_seen_where_it_is(lag):
     rng = np.random.default_rng(2)
     base = ar1(rng, 220, 0.7)
     x, y = base[10:210], base[10 - lag:210 - lag] + 0.5 * rng.standard_normal(200)
-    found = lags.scan(x, y, 10, 1)
-    assert found.best.lag == lag
-    assert found.best.p == 1 / (1 + lags.ORDERS)
-    assert (found.table.p[found.table.r.abs() > found.bound] <= lags.LEVEL).all()
-    sentence = lags.verdict(found, 2.0, 1.0)
+    estimate = lags.scan(x, y, 10, 1)
+    assert estimate.best.lag == lag
+    assert estimate.best.p == 1 / (1 + lags.ORDERS)
+    assert (estimate.table.p[estimate.table.r.abs() > estimate.bound] <= lags.LEVEL).all()
+    sentence = lags.verdict(estimate, 2.0, 1.0)
     assert f"at {2 * lag:+g} s" in sentence
     assert ("which comes first is not known" in sentence) == (lag == 0)
 
@@ -84,13 +84,13 @@ def test_a_change_of_level_is_seen_where_it_is(n):
     """Longer series are averaged in blocks, and the place is in values of the series itself."""
     y = np.random.default_rng(8).standard_normal(n)
     y[n // 2:] += 6
-    found = change_points.changes(y, 1)
-    [row] = found.table.itertuples()
-    assert found.block == -(-n // change_points.MAX_POINTS)
-    assert abs(row.place - n // 2) <= found.block
+    estimate = change_points.changes(y, 1)
+    [row] = estimate.table.itertuples()
+    assert estimate.block == -(-n // change_points.MAX_POINTS)
+    assert abs(row.place - n // 2) <= estimate.block
     assert row.low < 6 < row.high
-    assert found.levels[0] < found.levels[-1] - 5
-    assert "the level changes at" in change_points.verdict(found, 1.0)
+    assert estimate.levels[0] < estimate.levels[-1] - 5
+    assert "the level changes at" in change_points.verdict(estimate, 1.0)
 
 
 def test_what_comes_of_chance_has_a_seed():

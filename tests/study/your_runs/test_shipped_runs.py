@@ -9,7 +9,7 @@ from study import drawing
 from study.errors import UserError
 from study.figures import correlation as rankings
 from study.figures import your_runs as pictures
-from study.ingest import imports
+from study.ingest import given_runs, imports
 from study.project import DATA, ROOT
 from study.your_runs import change_points, chosen, clock, comparison, correlating, distributions, lags
 
@@ -78,10 +78,10 @@ def test_what_was_not_recorded_is_missing_and_never_filled_in(shipped):
     table = clock.table(holed, "sync-on 1")
     assert table[SIZE].isna().sum() == 8
     assert table[TPS].notna().all()
-    found = correlating.look(table, TPS, SIZE, 1)
-    assert "lack 8 of" in found.reason
+    compared = correlating.look(table, TPS, SIZE, 1)
+    assert "lack 8 of" in compared.reason
     assert "lack 8 of" in lags.of_table(table, SIZE, TPS, 5, 1).reason
-    assert correlating.verdict(found).startswith("nothing is correlated")
+    assert correlating.verdict(compared).startswith("nothing is correlated")
 
 
 def test_percentiles_are_those_of_all_requests(shipped):
@@ -100,7 +100,7 @@ def test_percentiles_are_those_of_all_requests(shipped):
 
 
 def test_a_histogram_gives_ends_of_a_bin_and_no_guess(runs):
-    [run] = imports.given([ROOT / "tests/study/ingest/fixtures/sysbench/oltp.txt"], "bins")
+    [run] = given_runs.given([ROOT / "tests/study/ingest/fixtures/sysbench/oltp.txt"], "bins")
     imports.imported(run, imports.Options("bins"))
     mine = chosen.read("bins").responses
     assert len(mine)
@@ -113,12 +113,12 @@ def test_what_explains_comes_from_another_tool(table):
     mine = clock.explaining(table, TPS)
     assert {name.partition(".")[0] for name in mine.columns.drop(TPS)} == {"iostat"}
     assert "iostat.disks.utilisation" in mine
-    found = correlating.look(table, TPS, SIZE, 1)
-    ranked = found.analysis.ranked.set_index("statistic")
+    compared = correlating.look(table, TPS, SIZE, 1)
+    ranked = compared.analysis.ranked.set_index("statistic")
     assert ranked.disguise["iostat.disks.utilisation"] != ""
     assert ranked.r2[SIZE] == pytest.approx(np.corrcoef(table[SIZE], table[TPS])[0, 1] ** 2)
-    assert found.slope.low < found.slope.value < found.slope.high
-    assert f"{SIZE} is not shown to go with {TPS}" in correlating.verdict(found)
+    assert compared.slope.low < compared.slope.value < compared.slope.high
+    assert f"{SIZE} is not shown to go with {TPS}" in correlating.verdict(compared)
 
 
 def test_a_name_that_is_not_there_is_a_reason_or_one_sentence(shipped, table):
@@ -127,33 +127,33 @@ def test_a_name_that_is_not_there_is_a_reason_or_one_sentence(shipped, table):
     with pytest.raises(UserError, match=r"no series 'no\.such'; it has iostat"):
         correlating.look(table, "no.such", SIZE, 1)
     with pytest.raises(UserError, match="'third' is none of the runs"):
-        chosen.one(shipped, "third")
+        chosen.run_of(shipped, "third")
     with pytest.raises(UserError, match="'third' is no label"):
         comparison.compare(shipped, TPS, "third", "sync-on")
     with pytest.raises(UserError, match=r"'no\.such' is no quantity over time"):
         comparison.compare(shipped, "no.such", "sync-on", "sync-off")
-    assert chosen.one(shipped, "sync-off") == "sync-off 1"
-    assert chosen.one(shipped, "") == "sync-on 1"
+    assert chosen.run_of(shipped, "sync-off") == "sync-off 1"
+    assert chosen.run_of(shipped, "") == "sync-on 1"
     assert comparison.labels(shipped, "", "") == ("sync-on", "sync-off")
 
 
 def test_three_runs_of_each_label_are_welchs_test_of_their_means(shipped):
     means = [[printed_tps(FOLDER / label / str(n))[:, 1].mean() for n in (1, 2, 3)] for label in ("sync-on", "sync-off")]
-    found = comparison.compare(shipped, TPS, "sync-on", "sync-off")
-    assert found.of_runs
-    assert sorted(found.values[0]) == pytest.approx(sorted(means[0]))
+    compared = comparison.compare(shipped, TPS, "sync-on", "sync-off")
+    assert compared.of_runs
+    assert sorted(compared.values[0]) == pytest.approx(sorted(means[0]))
     error = np.sqrt(sum(np.var(side, ddof=1) / 3 for side in means))
-    assert found.by == pytest.approx(np.mean(means[1]) - np.mean(means[0]))
-    assert (found.low + found.high) / 2 == pytest.approx(found.by)
-    assert 2.77 < (found.high - found.by) / error < 4.31      # t of 4 to 2 degrees of freedom
-    assert "A run counts as one value: 3 and 3" in comparison.verdict(found)
+    assert compared.by == pytest.approx(np.mean(means[1]) - np.mean(means[0]))
+    assert (compared.low + compared.high) / 2 == pytest.approx(compared.by)
+    assert 2.77 < (compared.high - compared.by) / error < 4.31      # t of 4 to 2 degrees of freedom
+    assert "A run counts as one value: 3 and 3" in comparison.verdict(compared)
 
 
 def test_fewer_runs_say_nothing_of_others_and_one_label_is_a_reason(shipped):
-    found = comparison.compare(shipped, TPS, "sync-on", "paced")
-    assert not found.of_runs
-    assert found.low < found.by < found.high < 0
-    assert "it says nothing of how runs differ" in comparison.verdict(found)
+    compared = comparison.compare(shipped, TPS, "sync-on", "paced")
+    assert not compared.of_runs
+    assert compared.low < compared.by < compared.high < 0
+    assert "it says nothing of how runs differ" in comparison.verdict(compared)
     alone = shipped._replace(runs=shipped.runs[shipped.runs.label == "paced"])
     assert "runs of two labels are wanted" in comparison.verdict(comparison.compare(alone, TPS, "", ""))
     gaps = shipped._replace(clocks=shipped.clocks.assign(gaps=1))
@@ -167,7 +167,7 @@ def test_runs_of_the_store_are_chosen_by_label_or_question(runs, study):
     assert chosen.read("it's; DROP TABLE runs").runs.label.tolist() == ["it's; DROP TABLE runs"]
     both = chosen.read("SELECT run_id FROM runs WHERE origin = 'imported'")
     assert len(both.runs) == 2
-    assert clock.table(both, chosen.one(both, "first")).shape[0] > 80
+    assert clock.table(both, chosen.run_of(both, "first")).shape[0] > 80
     for source, words in (("nothing", "no run is chosen by 'nothing'"), ("SELECT 1, 2", "gives 2 columns"),
                           ("SELECT nothing", "cannot be answered"), ("SELECT 'x'", "'x', which is no run_id"),
                           ("SELECT run_id FROM runs WHERE false", "no run is chosen"),
