@@ -32,7 +32,7 @@ MODEL = """
 STUDY = """
     study.commands
     study.figures  study.paper  study.sweeps
-    study.experiments  study.predictions
+    study.experiments  study.predictions  study.your_runs
     study.grades
     study.ensembles
     study.traces
