@@ -4,7 +4,7 @@
     table(off)          each number: how near any draw comes, and how near the draw that is nearest to all
     pairs(off)          two numbers: how near a draw comes to both
     sentence(off)       all of it
-    left_out = each_left_out(results, "vandenbogaard-2008")     each number inferred from all others
+    left_out = each_left_out(draws, "rajadurai-2009")       each number inferred from all others
     sentence_of_left_out(left_out)
 
 Nothing is fitted. Numbers of treated runs take part, so what comes nearest explains, and predicts nothing.
@@ -31,28 +31,29 @@ def _printed(draws: pd.DataFrame, document: str) -> pd.DataFrame:
     return history_matching.printed(draws, runs)
 
 
-def each_left_out(results: pd.DataFrame, document: str) -> pd.DataFrame:
-    """Each number that a document prints, inferred from all others: see `history_matching.each_number_left_out`."""
-    draws = ensembles.unfitted(results)
+def each_left_out(draws: pd.DataFrame, document: str) -> pd.DataFrame:
+    """Each number that a document prints, inferred from all others: see `history_matching.each_number_left_out`. `draws`: a
+    row each, columns as in `of_document`."""
     table = history_matching.each_number_left_out(draws, _printed(draws, document))
     return table.assign(number=table.number.map(_in_words))
 
 
 def sentence_of_left_out(table: pd.DataFrame) -> str:
-    """How many numbers lie in the range that all others leave, which lies farthest outside, and where nothing is told."""
-    inside, farthest = (table.outside == 1).sum(), table.loc[table.outside.idxmax()]
-    silent = (table.left == table.of).sum()
-    words = f"Inferred from all others, {inside} of {len(table)} numbers lie in the range that is left."
-    if inside < len(table):
-        words += f" Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
-    if silent:
-        words += f" For {silent} of them too few draws show the others, so all draws are left, and nothing is told."
-    return words
+    """Of how many numbers the others tell something, how many of these lie in the range, and which is farthest outside."""
+    inferred = table[table.outside.notna()]
+    if inferred.empty:
+        return f"None of {len(table)} numbers can be inferred from all others: too few draws show these."
+    inside, farthest = (inferred.outside == 1).sum(), inferred.loc[inferred.outside.idxmax()]
+    words = (f"From all others {len(inferred)} of {len(table)} numbers can be inferred. "
+             f"Of these {inside} lie in the range that is left.")
+    return words + (f" Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
+                    if inside < len(inferred) else "")
 
 
 def metrics_of_left_out(table: pd.DataFrame, before: str = "") -> pd.DataFrame:
     """For the run store: name, value, unit."""
-    return pd.DataFrame([(f"{before}at-once.left-out-inside", float((table.outside == 1).sum()), "numbers")],
+    values = {"inferred": table.outside.notna().sum(), "inside": (table.outside == 1).sum()}
+    return pd.DataFrame([(f"{before}left-out.{name}", float(value), "numbers") for name, value in values.items()],
                         columns=["name", "value", "unit"])
 
 

@@ -164,20 +164,24 @@ def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
 
 def each_number_left_out(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     """What is inferred of each number (row of `facts`) from all others, at the tightest tolerance that leaves ENOUGH draws:
-    number, printed, left, of (draws), lowest, highest, and by which factor what was printed is outside (1: inside). Where no
-    tolerance leaves ENOUGH, all draws are left, and the others tell nothing. Numbers that were printed after a change take
-    part, so it is no prediction."""
+    number, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Where no tolerance
+    leaves ENOUGH, nothing is inferred: left 0, and nan. Numbers that were printed after a change take part, so it is no
+    prediction."""
     off, rows = factors(draws, facts), []
     for fact in facts.itertuples():
-        left, lowest, highest = _left(off.drop(columns=fact.column).max(axis=1), draws[fact.column])
-        rows.append((fact.column, fact.printed, left, len(draws), lowest, highest, _outside(fact, lowest, highest)))
-    return pd.DataFrame(rows, columns=["number", "printed", "left", "of", "lowest", "highest", "outside"])
+        others = off.drop(columns=fact.column).max(axis=1)
+        if np.isinf(tightest(others)):
+            rows.append((fact.column, fact.printed, 0, np.nan, np.nan, np.nan))
+            continue
+        left, lowest, highest = _left(others, draws[fact.column])
+        rows.append((fact.column, fact.printed, left, lowest, highest, _outside(fact, lowest, highest)))
+    return pd.DataFrame(rows, columns=["number", "printed", "left", "lowest", "highest", "outside"])
 
 
 def _outside(printed_as: Any, lowest: float, highest: float) -> float:
-    """By which factor what was printed (its `low` and `high`) lies outside of a range."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.fmax(1.0, np.fmax(np.divide(lowest, printed_as.high), np.divide(printed_as.low, highest))))
+    """By which factor what was printed (its `low` and `high`) lies outside of a range; nan of a range that is none."""
+    with np.errstate(divide="ignore"):
+        return float(np.maximum(1.0, np.maximum(np.divide(lowest, printed_as.high), np.divide(printed_as.low, highest))))
 
 
 def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[int, float, float]:

@@ -35,6 +35,7 @@ STUDY = """
     study.experiments  study.predictions  study.your_runs
     study.grades
     study.ensembles
+    study.traces
     study.store  study.replays  study.ingest
     study.runs  study.machines
     study.pools
