@@ -104,6 +104,11 @@ def _products(first: np.ndarray, second: np.ndarray, max_lag: int) -> np.ndarray
     return np.concatenate([sums[:, -max_lag:], sums[:, :max_lag + 1]], axis=1)
 
 
+def numbers(scanned: Scan) -> dict[str, float]:
+    """The correlation at each lag, by a name for the run store: `after-3.r` where the second series is 3 intervals later."""
+    return {f"{'before' if row.lag < 0 else 'after'}-{abs(row.lag)}.r": row.r for row in scanned.table.itertuples()}
+
+
 def verdict(scanned: Scan, interval_s: float, apart_s: float) -> str:
     """What the scan says, in a sentence or two. `apart_s`: how far the clocks of the two series may be apart, in s."""
     if scanned.reason:

@@ -62,6 +62,7 @@ def test_a_lag_that_is_there_is_seen_where_it_is(lag):
     assert estimate.best.lag == lag
     assert estimate.best.p == 1 / (1 + lags.ORDERS)
     assert (estimate.table.p[estimate.table.r.abs() > estimate.bound] <= lags.LEVEL).all()
+    assert max(lags.numbers(estimate), key=lags.numbers(estimate).get) == f"{'before' if lag < 0 else 'after'}-{abs(lag)}.r"
     sentence = lags.verdict(estimate, 2.0, 1.0)
     assert f"at {2 * lag:+g} s" in sentence
     assert ("which comes first is not known" in sentence) == (lag == 0)
