@@ -24,14 +24,14 @@ import pyarrow.parquet as pq
 
 from study.errors import UserError
 from study.given_files import refuse_endless
-from study.ingest import benchbase, filebench, fio, iostat, mapped_csv, pgbench, sysbench, text, zpool_iostat
+from study.ingest import benchbase, filebench, fio, iostat, mapped_csv, measured, pgbench, sysbench, text, zpool_iostat
 from study.ingest.reading import BINS, POINTS, Clock, Damaged, Reading, Series, Source
 from study.project import digest, exclusively, runs_folder, write_atomically
 from study.runs import samples
 from study.runs.folder import MANIFEST, manifest
 from study.words import counted
 
-IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase)
+IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase, measured)
 FOLDER = "imported"  # below the folder of runs
 VERSION = 1  # of what is kept; a change of an importer that changes numbers raises it
 MAX_BYTES = 2**36  # of a file: a log of ten million transactions is 400 MB
@@ -169,6 +169,19 @@ def imported(run: Given, options: Options) -> Report:
                     f"cannot keep {run.label!r}: it holds a name or a number that cannot be ({_short(error)}); "
                     "nothing of it was imported"
                 ) from None
+
+
+def totals(folder: Path) -> dict[str, float]:
+    """Numbers of a whole run that was kept, by name; each in the unit that the table `metrics` has beside it."""
+    table = pq.read_table(folder / f"{METRICS}.parquet")
+    return dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
+
+
+def kept() -> Iterator[tuple[dict[str, Any], Path]]:
+    """Manifest and folder of every import."""
+    for path in sorted((runs_folder() / FOLDER).glob(f"*/{MANIFEST}")):
+        if known := manifest(path.parent):
+            yield known, path.parent
 
 
 def _there_already(known: dict[str, Any], folder: Path, options: Options) -> Report:
