@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from study.measure.run import Done
 
 measure = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Measure a ladder of settings on this machine.")
+DISTURBED = 0.05            # of the processors: more than that and rates are of something else
 TMP = Path("/var/tmp")      # kept on a disk, where /tmp may be memory
 
 
@@ -108,12 +109,14 @@ def _run(to_do: "Plan", label: str, work: Callable[[Callable[["Done"], None]], N
     from study.measure import processes
     from study.store import store
     done: list[Done] = []
-    began = time.monotonic()
+    ends: list[float] = []
     err.print(f"{counted(len(to_do.runs), 'run')}, about {_minutes(to_do.seconds)} in all")
 
     def tell(one: "Done") -> None:
         done.append(one)
-        left = (len(to_do.runs) - len(done)) * (time.monotonic() - began) / len(done)
+        ends.append(time.monotonic())
+        each = (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else to_do.seconds / len(to_do.runs)
+        left = (len(to_do.runs) - len(done)) * each
         err.print(f"{len(done)} of {len(to_do.runs)}: {one.run.rung.name}, {number(one.tps)} TPS; "
                   f"{_minutes(left)} left", soft_wrap=True)
     try:
@@ -144,6 +147,7 @@ def _say_plan(to_do: "Plan", rungs: "list[Rung]", label: str, version: str) -> N
 
 
 def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
+    from study.measure import explained, sets
     shown = console.table("rung", "TPS", "mean response, ms", "change")
     for rung in rungs:
         rates = [one.tps for one in done if one.run.rung.name == rung.name]
@@ -151,6 +155,10 @@ def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
         shown.add_row(rung.name, ", ".join(map(number, rates)), ", ".join(map(number, times)),
                       rung.change + (f" (unsafe: {rung.unsafe})" if rung.unsafe else ""))
     out.print(shown)
+    others = explained.others_share(sets.labelled(label))
+    if others == others:
+        out.print(f"other programs took {others:.0%} of the processors meanwhile" + (
+            "; for rates of the machine alone, measure while nothing else runs" if others > DISTURBED else ""), soft_wrap=True)
     out.print(f"kept as '{label}'; beside the prediction: study run 12 -p measured={label!r}", soft_wrap=True)
 
 

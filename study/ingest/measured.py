@@ -8,7 +8,7 @@ A row is epoch_s, subject, and a value for each column; null where there is none
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,9 +24,12 @@ STATISTICS = {"1/s": "rate", "B/s": "rate", "1": "share"}
 SAMPLE_S = 0.1  # a moment is taken within this of its time
 
 
+Name = Annotated[str, Field(pattern="^[a-z][a-z_]{0,39}$")]
+
+
 class _Series(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    columns: list[str] = Field(min_length=1, max_length=100)
+    columns: list[Name] = Field(min_length=1, max_length=100)
     units: list[str]
     rows: list[list[float | str | None]]
 
@@ -35,7 +38,7 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     version: int = Field(alias="study measure", ge=1, le=VERSION)
     run: dict[str, Any]
-    series: dict[str, _Series]
+    series: dict[Name, _Series]
 
 
 def write(path: Path, run: dict[str, Any], series: dict[str, Any]) -> None:

@@ -12,15 +12,17 @@ out: `left_out` says which.
 import json
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from study.ensembles import intervals
 from study.errors import UserError
+from study.grades import grading
 from study.machines import conf, run_length, scenario, simulate
 from study.machines.scenario import Scenario
-from study.measure import device
+from study.measure import device, sets
 from study.measure.sets import Measured, Run, rates
-from study.predictions import predict
+from study.predictions import predict, trials
 from study.project import DATA, data_file, write_atomically
 
 FILE = "blind.json"
@@ -68,12 +70,14 @@ def left_out(of: Measured) -> list[str]:
     return sorted({name for run in of.runs for name in _chosen(run.params) if name not in conf.POSTGRES})
 
 
-def simulated(of: Measured, draws: int, rungs: list[str] | None = None, changes: dict[str, Any] | None = None) -> dict:
-    """Of each rung each quantity of every draw, and how long a run was. `changes`: of all scenarios."""
+def simulated(of: Measured, draws: int, rungs: list[str] | None = None, changes: dict[str, Any] | None = None,
+              fitted: dict[str, device.Number] | None = None) -> dict:
+    """Of each rung each quantity of every draw, and how long a run was. `changes`: of all scenarios; `fitted`: the device,
+    if it is not to be fio's."""
     chosen = {name: scenario.changed(machine, changes or {}) for name, machine in scenarios(of).items()
               if rungs is None or name in rungs}
     machines = list(chosen.values())
-    known = device.known_with(simulate.known(machines), device.numbers(of))
+    known = device.known_with(simulate.known(machines), fitted or device.numbers(of))
     runs, lengths = predict.compare_with_lengths(machines, draws, 1, None, BUDGET, known)
     return {name: {"run": lengths[place].why, "draws": {
         quantity: [float(f"{value:.5g}") for value in runs[runs.scenario == place].sort_values("draw")[quantity]]
@@ -91,6 +95,14 @@ def commit(of: Measured, draws: int = DRAWS) -> None:
 def blind(name: str) -> dict:
     """What was committed of a set before it was measured."""
     return json.loads(data_file(f"measured/{name}/{FILE}").read_text())["cells"]
+
+
+def of(measured: Measured, draws: int) -> tuple[dict, str]:
+    """Cells of a set, and how they came: as they were committed before it was measured, or simulated now, from the same
+    inputs."""
+    if measured.name in sets.names():
+        return blind(measured.name), "committed before it was measured"
+    return simulated(measured, draws), "simulated now, from fio's output and the machine alone"
 
 
 def interval(cell: dict, quantity: str = "tps") -> intervals.Interval:
@@ -121,6 +133,40 @@ def compared_steps(of: Measured, cells: dict) -> pd.DataFrame:
                          *intervals.interval(ratio)))
     return _judged(pd.DataFrame(rows, columns=["rung", "change", "measured", "measured_low", "measured_high", "low",
                                                "middle", "high"]))
+
+
+def graded(table: pd.DataFrame, draws: int, no_effect: float | None = None) -> list[str]:
+    """Of each row of `compared` or `compared_steps`, by the rule of claims: what was measured is the range of its runs."""
+    return [grading.grade((row.measured_low, row.measured_high), (row.low, row.high), no_effect=no_effect, draws=draws)
+            for row in table.itertuples()]
+
+
+def directions(steps: pd.DataFrame) -> tuple[int, int]:
+    """Of the steps whose runs all lie clearly on one side of 1: how many, and of how many that side is foretold."""
+    sides = np.where(steps.measured_low >= trials.CLEAR, 1, np.where(steps.measured_high <= 1 / trials.CLEAR, -1, 0))
+    along = np.log(steps.middle.to_numpy()) * sides
+    return int((sides != 0).sum()), int((along >= np.log(trials.FORETOLD)).sum())
+
+
+def between(measured: Measured, cells: dict, seen: pd.DataFrame) -> pd.DataFrame:
+    """What lies between settings and rate, predicted (the middle) and measured: log of a transaction, transactions a sync.
+    `seen`: see `study.measure.explained.sampled`."""
+    rungs = [name for name in rates(measured).rung if name in cells]
+    return pd.DataFrame({
+        "rung": rungs,
+        "log predicted, B": [interval(cells[name], "wal_per_transaction").middle for name in rungs],
+        "log measured, B": seen.loc[rungs, "wal_bytes"].to_numpy(),
+        "a sync predicted, 1": [interval(cells[name], "transactions_per_flush").middle for name in rungs],
+        "a sync measured, 1": seen.loc[rungs, "per_sync"].to_numpy()})
+
+
+def verdict(table: pd.DataFrame, steps: pd.DataFrame) -> str:
+    """In words, from the numbers."""
+    score, (clear, foretold) = trials.score(table), directions(steps)
+    side = "too high" if score.bias < 1 else "too low"
+    return (f"Of {score.n} measured rates {score.within} lie within their intervals. Predictions are {side}, by a factor of "
+            f"{max(score.bias, 1 / score.bias):.1f} on average and of {score.worst:.1f} at worst. Of {len(steps)} steps "
+            f"{clear} are clear in all runs, and of these {foretold} were foretold.")
 
 
 def _judged(table: pd.DataFrame) -> pd.DataFrame:

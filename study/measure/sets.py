@@ -112,15 +112,23 @@ def _order(run: Run) -> int:
 
 
 def rates(of: Measured) -> pd.DataFrame:
-    """A row a rung, as measured: rung, against, change, unsafe, n, tps (the middle), low, high (the extremes)."""
+    """A row a rung, each below the one that it changes: rung, against, change, unsafe, n, tps (the
+    middle), low, high (the extremes)."""
     rows: dict[str, dict[str, Any]] = {}
     for run in of.runs:
         told = {name: run.params[name] for name in ("rung", "against", "change", "unsafe")}
         row = rows.setdefault(run.params["rung"], told | {"all": []})
         row["all"].append(run.totals["pgbench.tps"])
-    table = pd.DataFrame(rows.values())
+    table = pd.DataFrame(_below("", rows))
     return table.assign(n=table["all"].map(len), tps=table["all"].map(lambda all_of: float(pd.Series(all_of).median())),
                         low=table["all"].map(min), high=table["all"].map(max)).drop(columns="all")
+
+
+def _below(name: str, rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the rungs that change a rung, and of those that change these; by name, single changes first."""
+    own = sorted((row for row in rows.values() if row["against"] == name),
+                 key=lambda row: (any(other["against"] == row["rung"] for other in rows.values()), row["rung"]))
+    return [line for row in own for line in (row, *_below(row["rung"], rows))]
 
 
 def mean(run: Run, series: str, name: str, subject: str | None = None) -> float:

@@ -213,6 +213,14 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS,
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
+    "12_measured_ladder": Notebook(
+        reads=("measured/*/fio/*.json", "measured/*/runs/*/*", "measured/*/blind.json", "priors.toml", "hardware/*.toml"),
+        minutes=1.0,
+        parameters={
+            "measured": Parameter(kind="str", help="a set of data/measured, or the label of a ladder measured here"),
+            "rung": Parameter(kind="str", help="the rung whose difference is to be explained"),
+            "draws": DRAWS,
+        }),
     "13_dedup": Notebook(
         keeps=("dedup-cliff", "dedup-paced", "dedup-2018"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,

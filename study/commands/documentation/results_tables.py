@@ -134,6 +134,8 @@ def summary() -> dict[str, list[Row]]:
         "10_your_ladder": [("Which step gives most on your machine?", "–",
                             f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "
                             "with safe steps", "–")],
+        "12_measured_ladder": [("Does the model predict a ladder that was measured on a machine at hand?", "–",
+                                "what was measured enters no result; the notebook shows it", "–")],
         "13_dedup": [("2010: gain of 8K blocks over 128K, of dedup", "up to 10 times",
                       f"{n.span('13_dedup/gain', '.1f')} times; best guess {n('13_dedup/gain.best-guess', '.1f')}",
                       n.grade("dedup-ratio"))],
