@@ -158,7 +158,7 @@ def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
     others = explained.others_share(sets.labelled(label))
     if others == others:
         out.print(f"other programs took {others:.0%} of the processors meanwhile" + (
-            "; for rates of the machine alone, measure while nothing else runs" if others > DISTURBED else ""), soft_wrap=True)
+            "; for rates of the machine alone, measure while nothing else runs" * (others > DISTURBED)), soft_wrap=True)
     out.print(f"kept as '{label}'; beside the prediction: study run 12 -p measured={label!r}", soft_wrap=True)
 
 

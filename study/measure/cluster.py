@@ -49,14 +49,14 @@ class Server:
         """A new cluster. Raises UserError if initdb fails."""
         self._run("initdb", "-D", str(self.data), "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         with (self.data / "postgresql.conf").open("a") as file:
-            file.write("include = 'study.conf'\n")
+            file.write("include = 'ladder.conf'\n")
 
     def start(self, settings: Mapping[str, object], wal_apart: bool = False) -> None:
         """Run it, with these settings. Raises UserError if it does not come up."""
         self._move_wal(wal_apart)
         chosen = {**ALWAYS, "unix_socket_directories": str(self.sockets), **settings}
-        (self.data / "study.conf").write_text("".join(f"{name} = '{_quoted(value)}'\n" for name, value in chosen.items()))
-        processes.give(self.data / "study.conf", self.owner)
+        (self.data / "ladder.conf").write_text("".join(f"{name} = '{_quoted(value)}'\n" for name, value in chosen.items()))
+        processes.give(self.data / "ladder.conf", self.owner)
         with self.log.open("ab") as log:
             words = [self.programs.path("postgres"), "-D", str(self.data)]
             self.process = processes.start(words, self.owner, self.data, log)
@@ -65,6 +65,7 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise UserError(f"PostgreSQL does not start: {self.last_words()}; change the ladder's settings, or give the "
                                 "machine more memory")
+            processes.refuse_stopped()
             time.sleep(processes.POLL_S)
 
     def _answers(self) -> bool:
@@ -100,11 +101,7 @@ class Server:
     def _run(self, name: str, *words: str) -> str:
         process = processes.start([self.programs.path(name), *words], self.owner, self.folder, subprocess.PIPE,
                                   subprocess.STDOUT)
-        try:
-            shown = process.communicate()[0].decode("utf-8", "replace")
-        except BaseException:
-            processes.end(process, signal.SIGTERM)
-            raise
+        shown = processes.printed(process)
         if process.returncode:
             raise UserError(f"{name} of PostgreSQL {self.programs.version} fails: {_short(shown)}; nothing was measured")
         return shown
@@ -197,8 +194,7 @@ def private(of: Programs, within: Path, wal_within: Path | None = None) -> Itera
             server.make()
             yield server
         finally:
-            with processes.undisturbed():
-                server.end()
+            server.end()
 
 
 def _reachable(of: Programs, as_owner: Owner, folder: Path) -> Programs:
@@ -232,9 +228,8 @@ def _temporary(within: Path, as_owner: Owner) -> Iterator[Path]:
                             "enter, such as /var/tmp")
         yield folder
     finally:
-        with processes.undisturbed():
-            os.close(lock)
-            shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_left(within: Path) -> list[Path]:

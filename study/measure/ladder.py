@@ -56,21 +56,28 @@ def rungs(sizes: Sizes, memory_bytes: int, with_wal: bool) -> list[Rung]:
     """All of them, in the order in which they are shown."""
     memory = {"shared_buffers": buffers(memory_bytes), "wal_buffers": "16MB"}
     base = memory | {"max_wal_size": "4GB", "checkpoint_timeout": "15min", "checkpoint_completion_target": "0.9"}
-    plain = (sizes.scale, sizes.clients)
+    scale, clients = sizes.scale, sizes.clients
 
     def single(name: str, change: str, wal_apart: bool = False, **settings: str) -> Rung:
         unsafe = next((UNSAFE[setting] for setting in settings if setting in UNSAFE), "")
-        return Rung(name, BASE, change, base | settings, *plain, wal_apart, unsafe)
+        return Rung(name=name, against=BASE, change=change, settings=base | settings, wal_apart=wal_apart, unsafe=unsafe,
+                    scale=scale, clients=clients)
+
+    def loaded(name: str, change: str, scale: int = scale, clients: int = clients) -> Rung:
+        return Rung(name=name, against=BASE, change=change, settings=base, scale=scale, clients=clients)
     made = [
-        Rung("defaults", "", "as PostgreSQL comes", {}, *plain),
-        Rung("memory", "defaults", f"shared_buffers {memory['shared_buffers']}, wal_buffers 16MB", memory, *plain),
-        Rung(BASE, "memory", "max_wal_size 4GB, checkpoint_timeout 15min", base, *plain),
+        Rung(name="defaults", against="", change="as PostgreSQL comes", settings={}, scale=scale,
+             clients=clients),
+        Rung(name="memory", against="defaults", change=f"shared_buffers {memory['shared_buffers']}, wal_buffers 16MB",
+             settings=memory, scale=scale, clients=clients),
+        Rung(name=BASE, against="memory", change="max_wal_size 4GB, checkpoint_timeout 15min", settings=base, scale=scale,
+             clients=clients),
         single("full-page-writes-off", "full_page_writes off", full_page_writes="off"),
         single("commit-delay", "commit_delay 500 us", commit_delay="500"),
         single("synchronous-commit-off", "synchronous_commit off", synchronous_commit="off"),
-        Rung("one-client", BASE, counted(FEWER, "client"), base, sizes.scale, FEWER),
-        Rung("more-clients", BASE, counted(MORE * sizes.clients, "client"), base, sizes.scale, MORE * sizes.clients),
-        Rung("larger", BASE, f"scale {LARGER * sizes.scale}", base, LARGER * sizes.scale, sizes.clients)]
+        loaded("one-client", counted(FEWER, "client"), clients=FEWER),
+        loaded("more-clients", counted(MORE * clients, "client"), clients=MORE * clients),
+        loaded("larger", f"scale {LARGER * scale}", scale=LARGER * scale)]
     if with_wal:
         made.append(single("log-apart", "the log in another folder", wal_apart=True))
     return made

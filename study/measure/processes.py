@@ -1,7 +1,7 @@
 """Programs that end with us, as another user where we are root; and what ends a measurement at once.
 
-    with processes.stoppable():         SIGINT, SIGTERM and SIGHUP raise Stopped; while things are tidied up they wait
-        processes.start(["postgres", "-D", "data"], owner)
+    with processes.stoppable():         SIGINT, SIGTERM and SIGHUP are noted, and what waits raises Stopped
+        processes.waited(processes.start(["pgbench", …], owner, folder), 1.0)
 """
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ PR_SET_PDEATHSIG = 1            # linux/prctl.h
 IPC_RMID = 0                    # linux/ipc.h
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 30.0               # of a server that is to end
-POLL_S = 0.05
+POLL_S, WATCH_S = 0.05, 0.5    # between two looks
 
 
 class Stopped(Exception):
@@ -128,45 +128,44 @@ def remove_segment(number: int) -> None:
     ctypes.CDLL(None, use_errno=True).shmctl(number, IPC_RMID, None)
 
 
-class _Signals:
-    """What the handler knows: the first signal, and whether it has to wait."""
-
-    def __init__(self) -> None:
-        self.first: int | None = None
-        self.waits, self.has_raised = 0, False
-
-    def come(self, number: int, _: object) -> None:
-        self.first = number if self.first is None else self.first
-        self.raise_if_due()
-
-    def raise_if_due(self) -> None:
-        if self.first is not None and not self.waits and not self.has_raised:
-            self.has_raised = True
-            raise Stopped(self.first)
-
-
-_signals = _Signals()
+_stopped: list[int] = []        # the signals that have come
 
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """The first of SIGNALS raises Stopped; those that come later, while things are tidied up, are forgotten."""
-    global _signals
-    _signals = _Signals()
-    before = {number: signal.signal(number, _signals.come) for number in SIGNALS}
+    """SIGNALS are noted from here on, and `refuse_stopped` raises. A handler that raised might do so in the middle of
+    anything, and be ignored there; so all that waits asks, and tidying up never does."""
+    _stopped.clear()
+    before = {number: signal.signal(number, lambda come, _: _stopped.append(come)) for number in SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        _stopped.clear()
 
 
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """A signal waits until this is over: for what has to be whole, such as tidying up."""
-    _signals.waits += 1
+def refuse_stopped() -> None:
+    """Raises Stopped, of the first signal, once one has come."""
+    if _stopped:
+        raise Stopped(_stopped[0])
+
+
+def waited(process: subprocess.Popen, seconds: float) -> bool:
+    """Wait for a process for so long at most; whether it has ended. Raises Stopped."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    refuse_stopped()
+    return process.poll() is not None
+
+
+def printed(process: subprocess.Popen) -> str:
+    """All that a process prints until its end. Raises Stopped, and then it has been ended."""
     try:
-        yield
-    finally:
-        _signals.waits -= 1
-    _signals.raise_if_due()
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return str(process.communicate(timeout=WATCH_S)[0].decode("utf-8", "replace"))
+            refuse_stopped()
+    except BaseException:
+        end(process, signal.SIGTERM)
+        raise

@@ -6,7 +6,6 @@ A run that is interrupted or fails is not kept. Those before it are.
 """
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ from study.measure.programs import Programs
 
 PATIENCE = 3.0          # times as long as it should take: then pgbench is taken to hang
 PATIENCE_MORE_S = 60.0
-WATCH_S = 1.0           # between two looks at the disk
 THREADS = 2             # of pgbench at most; as many as processors
 
 
@@ -48,6 +46,7 @@ def all_of(to_do: Plan, programs: Programs, places: Places, label: str, files: P
             _refuse_full(server, to_do)
         server.stop()
         for one in to_do.runs:
+            processes.refuse_stopped()
             with tempfile.TemporaryDirectory(prefix="run-", dir=server.folder) as scratch:
                 processes.give(Path(scratch), server.owner)
                 settings = _measure(server, to_do, one, Path(scratch), devices)
@@ -103,27 +102,18 @@ def _pgbench(server: Server, to_do: Plan, one: Run, tables: str, seconds: int, s
         process = processes.start(words, server.owner, scratch, out)
         try:
             deadline = time.monotonic() + PATIENCE * seconds + PATIENCE_MORE_S
-            while process.poll() is None:
-                _wait(process)
+            while not processes.waited(process, processes.WATCH_S):
                 server.refuse_dead()
                 _refuse_full(server, to_do)
                 if time.monotonic() > deadline:
                     raise UserError(f"pgbench has not ended {PATIENCE * seconds + PATIENCE_MORE_S:g} s after it began, for "
                                     f"a run of {seconds} s; look what holds up the disk")
         finally:
-            with processes.undisturbed():
-                processes.end(process, signal.SIGTERM)
+            processes.end(process, signal.SIGTERM)
     if process.returncode:
         shown = (scratch / name).read_text(errors="replace").strip().splitlines()
         raise UserError(f"pgbench fails in rung {one.rung.name}: {' / '.join(shown[-2:])[-200:]}; nothing of that run is "
                         "kept")
-
-
-def _wait(process: subprocess.Popen) -> None:
-    try:
-        process.wait(WATCH_S)
-    except subprocess.TimeoutExpired:
-        return
 
 
 def _refuse_full(server: Server, to_do: Plan) -> None:
@@ -152,8 +142,7 @@ def _kept(to_do: Plan, one: Run, scratch: Path, label: str, server_version: str,
     measured.write(scratch / measured.FILE, params_of(to_do, one, label, server_version, described) | {
         "settings": told["settings"]}, told["series"])
     [given] = imports.given([scratch], f"{label}/{rung.name}/{one.repeat}")
-    with processes.undisturbed():
-        report = imports.imported(given, imports.Options())
+    report = imports.imported(given, imports.Options())
     if files is not None:
         to = files / f"{rung.name}-{one.repeat}"
         to.mkdir(parents=True, exist_ok=True)

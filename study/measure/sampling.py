@@ -111,11 +111,10 @@ def taken(server: Server, tables: str, devices: list[str]) -> Iterator[Samples]:
     try:
         yield samples
     finally:
-        with processes.undisturbed():
-            over.set()
-            processes.end(asking, signal.SIGTERM)
-            for thread in threads:
-                thread.join()
+        over.set()
+        processes.end(asking, signal.SIGTERM)
+        for thread in threads:
+            thread.join()
 
 
 def _look(devices: list[str], samples: Samples, over: threading.Event, ours: _Ours) -> None:
