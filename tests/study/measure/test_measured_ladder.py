@@ -6,7 +6,6 @@ import platform
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
