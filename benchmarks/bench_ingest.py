@@ -16,10 +16,10 @@ TRANSACTIONS, CLIENTS = 10_000_000, 16
 SCRIPT = """
 import json, resource, sys, time
 from pathlib import Path
-from study.ingest import imports
+from study.ingest import given_runs, imports
 from study.store import store
 begin = time.time()
-imports.imported(imports.given([Path(sys.argv[1])])[0], imports.Options())
+imports.imported(given_runs.given([Path(sys.argv[1])])[0], imports.Options())
 imported = time.time()
 store.refresh()
 print(json.dumps({"imported": imported - begin, "in the store": time.time() - imported,

@@ -24,7 +24,8 @@ def align(
     For each partition it says the largest block that it is aligned for, and what one request reads and writes.
     The last column is the sector to begin at instead.
 
-    The file may hold several disks. All forms of `fdisk -l` are read, also the one in cylinders.
+    The file may hold several disks. All forms of `fdisk -l` are read, in any language, also those in cylinders.
+    So are `sfdisk -d`, `gdisk -l`, `gpart show` and `prtvtoc`.
     The disk is taken to be the LUN as a whole, from its first byte.
 
     Takes a second.
@@ -32,15 +33,15 @@ def align(
     Example: sfdisk --json /dev/sdb > sdb.json; study align sdb.json --block 8K
     """
     from study.pools import alignment
-    found = alignment.of_file(file, block, request)
+    aligned = alignment.of_file(file, block, request)
     shown = table(*alignment.COLUMNS, whole="partition")
-    for row in alignment.table(found):
+    for row in alignment.table(aligned):
         shown.add_row(*row)
-    notes = alignment.notes(found)
+    notes = alignment.notes(aligned)
 
     def say() -> None:
         out.print(shown)
         for note in notes:
             out.print(note, soft_wrap=True)
-    give({"block_bytes": found.block_bytes, "request_bytes": found.request_bytes, "partitions": found.rows, "notes": notes},
-         as_json, say)
+    give({"block_bytes": aligned.block_bytes, "request_bytes": aligned.request_bytes, "partitions": aligned.rows,
+          "notes": notes}, as_json, say)

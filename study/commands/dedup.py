@@ -48,7 +48,9 @@ def dedup(
 
 def _say(made: "Forecast") -> None:
     gib, tib = 2**30, 2**40
-    how = "expected of so many entries" if made.is_estimated else "as printed: blocks of the table, uncompressed"
+    how = ("expected of so many entries" if made.is_estimated else
+           "as printed, taken as of all entries: for each it would be too much" if made.is_of_all else
+           "as printed: blocks of the table, uncompressed")
     lines = {"entries": f"{made.entries}", "ratio": f"{made.ratio:.2f}",
              "table now": f"{made.table_bytes / gib:.3f} GiB, {made.table_bytes / made.entries:.0f} B an entry ({how})"}
     if made.full_bytes is not None:

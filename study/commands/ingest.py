@@ -51,11 +51,11 @@ def ingest(
 
     Example: study ingest data/examples/run --label "my first run"
     """
-    from study.ingest import imports, mapped_csv
+    from study.ingest import given_runs, imports, mapped_csv
     from study.store import store
 
     options = imports.Options(label, started, utc_offset, partial, mapped_csv.mapping(mapping) if mapping else None)
-    runs = imports.given(paths, label)
+    runs = given_runs.given(paths, label)
     reports = []
     try:
         for run in runs:
@@ -78,9 +78,9 @@ def ingest(
 
 
 def _plain(report: "Report") -> dict[str, Any]:
-    from study.ingest import imports
+    from study.ingest import clocks
 
-    return {**report._asdict(), "alignment": imports.alignment(report.series)}
+    return {**report._asdict(), "alignment": clocks.alignment(report.series)}
 
 
 def _say(report: "Report") -> None:
@@ -123,24 +123,25 @@ def _say_tool(tool: dict[str, Any]) -> None:
 
 
 def _say_clock(report: "Report") -> None:
-    from study.ingest import imports
+    from study.ingest import clocks
 
     if not report.series:
         return
-    for one in report.series:
+    for series in report.series:
         starts = (
-            f"starts at {one['starts']} UTC ± {number(one['uncertainty_s'])} s ({one['clock']})"
-            if one["starts"]
-            else f"no time of day ({one['clock']})"
+            f"starts at {series['starts']} UTC ± {number(series['uncertainty_s'])} s ({series['clock']})"
+            if series["starts"]
+            else f"no time of day ({series['clock']})"
         )
-        every = f", every {number(one['interval_s'])} s" if one["interval_s"] else ""
+        every = f", every {number(series['interval_s'])} s" if series["interval_s"] else ""
         out.print(
-            f"  {one['series']}: {counted(one['points'], 'point')}{every}, {counted(len(one['gaps']), 'gap')}; {starts}",
+            f"  {series['series']}: {counted(series['points'], 'point')}{every}, {counted(len(series['gaps']), 'gap')}; "
+            f"{starts}",
             soft_wrap=True,
         )
-        for begin, end in one["gaps"][:SHOWN_GAPS]:
+        for begin, end in series["gaps"][:SHOWN_GAPS]:
             out.print(f"    gap: from {number(begin)} to {number(end)} s", soft_wrap=True)
-    together = imports.alignment(report.series)
+    together = clocks.alignment(report.series)
     if len(report.series) > 1 and together["from"]:
         out.print(
             f"  in common: {together['from']} to {together['to']} UTC; two series are apart by "

@@ -95,10 +95,10 @@ def _refuse_known(label: str) -> None:
 def _runs(to_do: "Plan", of: Any, folder: Path, wal_folder: Path | None, label: str, fio: list[Path], files: Path | None,
           tell: Callable[["Done"], None]) -> None:
     """All of it, fio's output first: what is damaged there is said before an hour has gone."""
-    from study.ingest import imports
+    from study.ingest import given_runs, imports
     from study.measure import run
     for n, path in enumerate(fio, start=1):
-        [given] = imports.given([path], f"{label}/fio/{n}")
+        [given] = given_runs.given([path], f"{label}/fio/{n}")
         imports.imported(given, imports.Options())
     for one in run.all_of(to_do, of, run.Places(folder, wal_folder), label, files):
         tell(one)

@@ -183,9 +183,9 @@ def _say_run(run: dict, planned: Plan, out: Console) -> None:
     if run.get("predictions"):
         table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
         for row in run["predictions"]:
-            told = f"{console.number(row['published'])}{' or more' if row['or_more'] else ''}"
-            told += "" if row["unit"] == "1" else f" {row['unit']}"
-            table.add_row(row["claim"], told, _range(*row["unfitted"]), _range(*row["fitted"]), row["grade"])
+            published = f"{console.number(row['published'])}{' or more' if row['or_more'] else ''}"
+            published += "" if row["unit"] == "1" else f" {row['unit']}"
+            table.add_row(row["claim"], published, _range(*row["unfitted"]), _range(*row["fitted"]), row["grade"])
         out.print(table)
         if planned.parameters != plan(planned.notebook).parameters:
             out.print("These grades are for the parameters given; those of paper/results.json are for the defaults.",

@@ -45,9 +45,9 @@ def state_of(planned: Plan) -> State:
     if done := done_before(planned):
         return State(planned.name, f"current, run on {when(done.started)}", None)
     before = [known for file in planned.folder.parent.glob(f"*/{MANIFEST}") if (known := manifest(file.parent))]
-    this = manifest(planned.folder)
-    if this and this["status"] != "ok":
-        state = f"{this['status']} on {when(this['started'])}: {this['reason']}"
+    of_plan = manifest(planned.folder)
+    if of_plan and of_plan["status"] != "ok":
+        state = f"{of_plan['status']} on {when(of_plan['started'])}: {of_plan['reason']}"
     else:
         state = "run with other code, data or parameters" if before else "not run"
     return State(planned.name, state, _minutes(planned, before))

@@ -74,7 +74,8 @@ def sweep(
         return
     with _stopped_softly(), Workers(workers, cluster) as on:
         if waves:
-            _give_nearest(path, fixed, draws, waves, seed, keep, lambda some: sweeps.carry_out(some, on, err).rows, as_json)
+            _give_nearest(path, fixed, draws, waves, seed, keep, lambda points: sweeps.carry_out(points, on, err).rows,
+                          as_json)
             return
         made = sweeps.carry_out(planned, on, err)
     result = Swept(name=planned.name, points=len(planned.points), done_before=made.n_before, failed=len(made.failed),
@@ -148,11 +149,11 @@ def _give_nearest(path: Path, fixed: dict[str, Any], draws: int, n_waves: int, s
     from study.ensembles import nearest_machine
     from study.sweeps import tasks, waves
     module, parameters = _experiment(path, fixed)
-    found = waves.nearest(path.stem, module, parameters, draws, n_waves, seed, run)
+    nearest = waves.nearest(path.stem, module, parameters, draws, n_waves, seed, run)
     if keep:
-        nearest_machine.write(path.stem, found)
-    sentence = nearest_machine.sentence(tasks.drawn_of(module, tuple(parameters.items())), found)
-    give(found, as_json, lambda: out.print(sentence, soft_wrap=True))
+        nearest_machine.write(path.stem, nearest)
+    sentence = nearest_machine.sentence(tasks.drawn_of(module, tuple(parameters.items())), nearest)
+    give(nearest, as_json, lambda: out.print(sentence, soft_wrap=True))
 
 
 def _say(planned: Any, made: Any) -> None:

@@ -4,6 +4,8 @@
     table(off)          each number: how near any draw comes, and how near the draw that is nearest to all
     pairs(off)          two numbers: how near a draw comes to both
     sentence(off)       all of it
+    left_out = each_left_out(draws, "rajadurai-2009")       each number inferred from all others
+    sentence_of_left_out(left_out)
 
 Nothing is fitted. Numbers of treated runs take part, so what comes nearest explains, and predicts nothing.
 """
@@ -20,9 +22,39 @@ def of_document(results: pd.DataFrame, document: str) -> pd.DataFrame:
     """By which factor each draw (row) is off each number (column) that a document prints. A column of `results` is named
     after the published run and the number: `pgbench-1/transactions.rate`."""
     draws = ensembles.unfitted(results)
+    return history_matching.factors(draws, _printed(draws, document))
+
+
+def _printed(draws: pd.DataFrame, document: str) -> pd.DataFrame:
     runs = {run.run_id.removeprefix(f"{document}/"): run.run_id for run in published.runs()
             if run.run_id.startswith(f"{document}/")}
-    return history_matching.factors(draws, history_matching.printed(draws, runs))
+    return history_matching.printed(draws, runs)
+
+
+def each_left_out(draws: pd.DataFrame, document: str) -> pd.DataFrame:
+    """Each number that a document prints, inferred from all others: see `history_matching.each_number_left_out`. `draws`: a
+    row each, columns as in `of_document`."""
+    table = history_matching.each_number_left_out(draws, _printed(draws, document))
+    return table.assign(number=table.number.map(_in_words))
+
+
+def sentence_of_left_out(table: pd.DataFrame) -> str:
+    """Of how many numbers the others tell something, how many of these lie in the range, and which is farthest outside."""
+    inferred = table[table.outside.notna()]
+    if inferred.empty:
+        return f"None of {len(table)} numbers can be inferred from all others: too few draws show these."
+    inside, farthest = (inferred.outside == 1).sum(), inferred.loc[inferred.outside.idxmax()]
+    words = (f"From all others {len(inferred)} of {len(table)} numbers can be inferred. "
+             f"Of these {inside} lie in the range that is left.")
+    return words + (f" Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
+                    if inside < len(inferred) else "")
+
+
+def metrics_of_left_out(table: pd.DataFrame, before: str = "") -> pd.DataFrame:
+    """For the run store: name, value, unit."""
+    values = {"inferred": table.outside.notna().sum(), "inside": (table.outside == 1).sum()}
+    return pd.DataFrame([(f"{before}left-out.{name}", float(value), "numbers") for name, value in values.items()],
+                        columns=["name", "value", "unit"])
 
 
 def pairs(off: pd.DataFrame) -> pd.DataFrame:

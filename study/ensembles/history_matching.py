@@ -17,7 +17,7 @@ before a change predicts those after it. Where the numbers after it are used too
 Numbers that follow from one another, as rates in a closed loop do, are no more than one number.
 """
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -158,9 +158,30 @@ def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
         facts = matched.all[matched.all.column.str.startswith(f"{other}/")]
         printed_as = matched.all.set_index("column").loc[f"{variant}/{number}"]
         left, lowest, highest = _left(factors(matched.draws, facts).max(axis=1), matched.draws[f"{variant}/{number}"])
-        outside = max(1.0, lowest / printed_as.high, printed_as.low / highest)
-        rows.append((variant, printed_as.printed, left, lowest, highest, outside))
+        rows.append((variant, printed_as.printed, left, lowest, highest, _outside(printed_as, lowest, highest)))
     return pd.DataFrame(rows, columns=["run", "printed", "left", "lowest", "highest", "outside"])
+
+
+def each_number_left_out(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """What is inferred of each number (row of `facts`) from all others, at the tightest tolerance that leaves ENOUGH draws:
+    number, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Where no tolerance
+    leaves ENOUGH, nothing is inferred: left 0, and nan. Numbers that were printed after a change take part, so it is no
+    prediction."""
+    off, rows = factors(draws, facts), []
+    for fact in facts.itertuples():
+        others = off.drop(columns=fact.column).max(axis=1)
+        if np.isinf(tightest(others)):
+            rows.append((fact.column, fact.printed, 0, np.nan, np.nan, np.nan))
+            continue
+        left, lowest, highest = _left(others, draws[fact.column])
+        rows.append((fact.column, fact.printed, left, lowest, highest, _outside(fact, lowest, highest)))
+    return pd.DataFrame(rows, columns=["number", "printed", "left", "lowest", "highest", "outside"])
+
+
+def _outside(printed_as: Any, lowest: float, highest: float) -> float:
+    """By which factor what was printed (its `low` and `high`) lies outside of a range; nan of a range that is none."""
+    with np.errstate(divide="ignore"):
+        return float(np.maximum(1.0, np.maximum(np.divide(lowest, printed_as.high), np.divide(printed_as.low, highest))))
 
 
 def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[int, float, float]:

@@ -7,13 +7,14 @@ from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas, ratio_t
 COLOURS = (BLUE, ORANGE, GREEN, RED)
 
 
-def memory(grown: pd.DataFrame, published: pd.DataFrame, said: float) -> Figure:
+def memory(grown: pd.DataFrame, published: pd.DataFrame, post_bytes: float) -> Figure:
     """Bytes of the table for an entry as it grows, and what published outputs of zdb show."""
     figure, axes = canvas(aspect=0.62)
     axes.plot(grown.entries, grown.in_core, color=BLUE, label="model, 4 KiB leaves of 31 entries")
     axes.plot(published.entries, published.in_core, "D", color=BLACK, ms=4, label="published zdb -DD, zpool -D")
-    axes.axhline(said, color=BLACK, lw=0.7, ls="--")
-    axes.annotate("post of 2010: 200", (grown.entries.min(), said), xytext=(0, 3), textcoords="offset points", fontsize=7)
+    axes.axhline(post_bytes, color=BLACK, lw=0.7, ls="--")
+    axes.annotate("post of 2010: 200", (grown.entries.min(), post_bytes), xytext=(0, 3), textcoords="offset points",
+                  fontsize=7)
     axes.set_xscale("log")
     axes.set_ylim(0, 290)
     axes.set_xlabel("entries")
@@ -22,7 +23,7 @@ def memory(grown: pd.DataFrame, published: pd.DataFrame, said: float) -> Figure:
     return figure
 
 
-def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, said: float) -> Figure:
+def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, published: float) -> Figure:
     """How much better 8K dedups than 128K: over the share of changed pages, by load and backups, and by clustering."""
     figure, (left, right) = canvas(aspect=0.7, columns=2, sharey=True)
     for style, (load, of_load) in zip(("-", ":"), over_changes.groupby("load", sort=False), strict=True):
@@ -31,7 +32,7 @@ def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, said: float) -> F
     for colour, (run, rows) in zip(COLOURS, over_runs.groupby("run"), strict=False):
         right.plot(100 * rows.share, rows.gain, color=colour, label=f"runs of {run}")
     for axes in (left, right):
-        axes.axhline(said, color=BLACK, lw=0.7, ls="--")
+        axes.axhline(published, color=BLACK, lw=0.7, ls="--")
         axes.set_xscale("log")
         ratio_ticks(axes.xaxis)
         axes.set_xlabel("pages changed (%)")

@@ -5,7 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
-from study.experiments.allocator_2010.order_entry import Series, Setup
+from study.experiments.allocator_2010.order_entry_machine import Setup
+from study.experiments.allocator_2010.order_entry_series import Series
 from study.experiments.protocol import Comparison
 
 RUN = "test run, in order (from 0, as in the run store)"
@@ -142,7 +143,7 @@ def _reach(values: pd.Series) -> tuple[float, float]:
 
 
 def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
-    """Gain against fall of variability of every draw (`study.experiments.allocator_2010.order_entry_questions.predict`)."""
+    """Gain against fall of variability of every draw (`study.experiments.allocator_2010.order_entry.predict`)."""
     figure, axes = canvas(aspect=0.85)
     looks = {"all": (BLUE, "o", "everything drawn"), "parameter": (GREEN, "x", "numbers drawn"),
              "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}

@@ -153,8 +153,7 @@ def _of_distribution(key: str) -> str:
 
 
 def _raw(reading: Reading, source: Source, scratch: Path, summary: dict[str, float]) -> float | None:
-    if not text.ends_with_a_line(source.path):
-        reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")
+    text.note_a_cut(reading, source)
     [(_, header), *_] = _first(source.path)
     width = len(header.split(","))
     names = (
@@ -226,8 +225,7 @@ def _first(path: Path) -> list[tuple[int, str]]:
 
 
 def _windows(reading: Reading, source: Source, clock: Clock, summary: dict[str, float]) -> None:
-    if not text.ends_with_a_line(source.path):
-        reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")
+    text.note_a_cut(reading, source)
     quantities: list[Quantity] = []
     columns: list[int] = []
     rows: list[tuple[float, list[float]]] = []

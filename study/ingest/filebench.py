@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from study.ingest import text
-from study.ingest.reading import CLOSED, Bin, Damaged, Histogram, Quantity, Reading, Series, Source, slug
+from study.ingest.reading import CLOSED, Bin, Damaged, Histogram, Quantity, Reading, Series, Source, refuse_several, slug
 
 TOOL = "FileBench"
 NEW = re.compile(
@@ -47,11 +47,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    if len(sources) > 1:
-        raise Damaged(
-            f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, so "
-            "give each by itself"
-        )
+    refuse_several(sources)
     reading, source = Reading(tool=TOOL), sources[0]
     blocks: list[tuple[float, dict[str, str]]] = []
     rows: list[list[dict[str, str]]] = []

@@ -1,54 +1,38 @@
 """An import: which files are of which tool, what they hold, how it adds up, and the folder that keeps it.
 
-A run is one folder, or the files that are given beside each other. Its id is a digest of their contents, so that the same
-import twice adds nothing. It is written beside its place and renamed into it: an import that is interrupted leaves nothing.
-What is damaged, cut off or aborted is refused, or with `partial` kept and marked.
+`given_runs` says what is a run, `clocks` when it was, and `tables` writes its numbers. The id of a run is a digest of the
+contents of its files, so that the same import twice adds nothing. A run is written beside its place and renamed into it: an
+import that is interrupted leaves nothing. What is damaged, cut off or aborted is refused, or with `partial` kept and marked.
 """
 
 import hashlib
 import json
-import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from study.errors import UserError
-from study.given_files import refuse_endless
-from study.ingest import benchbase, filebench, fio, iostat, mapped_csv, measured, pgbench, sysbench, text, zpool_iostat
-from study.ingest.reading import BINS, POINTS, Clock, Damaged, Reading, Series, Source
+from study.ingest import benchbase, clocks, filebench, iostat, mapped_csv, measured, sysbench, tables, text
+from study.ingest.fio import importer as fio
+from study.ingest.given_runs import Given
+from study.ingest.pgbench import importer as pgbench
+from study.ingest.reading import Damaged, Reading, Source
+from study.ingest.zpool_iostat import importer as zpool_iostat
 from study.project import digest, exclusively, runs_folder, write_atomically
-from study.runs import samples
 from study.runs.folder import MANIFEST, manifest
 from study.words import counted
 
 IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase, measured)
 FOLDER = "imported"  # below the folder of runs
 VERSION = 1  # of what is kept; a change of an importer that changes numbers raises it
-MAX_BYTES = 2**36  # of a file: a log of ten million transactions is 400 MB
-MAX_FILES = 10_000  # of a folder
-METRICS, OBSERVATIONS, HISTOGRAMS, TRANSACTIONS = "metrics", "observations", "histograms", "transactions"
 OK, PARTIAL = "ok", "partial"  # status of a run
-SINCE = "_since_"  # in the names of series that are of long before the run
 IMPOSSIBLE = (ValueError, ArithmeticError, pa.ArrowException)  # of what is no number, date or text after all
-GAP = 1.5  # intervals
-
-
-class Given(NamedTuple):
-    """A run as it was given: files, with the names that the user knows them by."""
-
-    label: str
-    files: list[tuple[Path, str]]
-    passed_over: list[str]
 
 
 class Options(NamedTuple):
@@ -73,50 +57,6 @@ class Report(NamedTuple):
     tools: list[dict[str, Any]]
     series: list[dict[str, Any]]
     passed_over: list[str]
-
-
-def given(paths: Sequence[Path], label: str | None = None) -> list[Given]:
-    """The runs that paths name. Raises UserError."""
-    folders = [path for path in paths if path.is_dir()]
-    files = [path for path in paths if not path.is_dir()]
-    for path in files:
-        if not path.exists():
-            raise UserError(f"{path} is not there; check the path")
-        refuse_endless(path, MAX_BYTES)
-        if not path.is_file():
-            raise UserError(f"{path} is no plain file, so it cannot be read twice; write it to a file first")
-    runs = [Given(label or folder.resolve().name, *_below(folder)) for folder in folders]
-    if files:
-        runs.append(Given(label or files[0].stem, _named(files), []))
-    if label and len(runs) > 1:
-        raise UserError(f"--label names one run, but {len(runs)} were given (each folder is one); import them one by one")
-    return runs
-
-
-def _named(files: Sequence[Path]) -> list[tuple[Path, str]]:
-    """By their names alone, where these differ."""
-    names = [path.name for path in files]
-    return [(path, path.name if names.count(path.name) == 1 else str(path)) for path in dict.fromkeys(files)]
-
-
-def _below(folder: Path) -> tuple[list[tuple[Path, str]], list[str]]:
-    """Files of a folder and of those below it; links and hidden files are passed over."""
-    files, passed_over = [], []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not Path(parent, name).is_symlink())
-        for name in sorted(names):
-            path = Path(parent, name)
-            shown = path.relative_to(folder).as_posix()
-            if path.is_symlink() or not path.is_file():
-                passed_over.append(f"{shown}: a link or no plain file")
-            elif not name.startswith("."):
-                refuse_endless(path, MAX_BYTES)
-                files.append((path, shown))
-        if len(files) > MAX_FILES:
-            raise UserError(f"{folder} has more than {MAX_FILES} files; give the folder of one run")
-    if not files:
-        raise UserError(f"{folder} has no files to import; check the path")
-    return files, passed_over
 
 
 def recognised(run: Given) -> tuple[dict[ModuleType, list[Source]], list[str]]:
@@ -148,9 +88,9 @@ def imported(run: Given, options: Options) -> Report:
         if options.mapping is None
         else ({mapped_csv: [Source(path, name, "") for path, name in run.files]}, run.passed_over)
     )
-    said = options.mapping.model_dump_json() if options.mapping else None
+    mapping = options.mapping.model_dump_json() if options.mapping else None
     inputs = {source.name: _sha256(source.path) for sources in of_tools.values() for source in sources}
-    run_id = digest([json.dumps([VERSION, sorted(inputs.values()), options.started, options.utc_offset, said]).encode()])[
+    run_id = digest([json.dumps([VERSION, sorted(inputs.values()), options.started, options.utc_offset, mapping]).encode()])[
         :16
     ]
     home = runs_folder() / FOLDER
@@ -169,12 +109,6 @@ def imported(run: Given, options: Options) -> Report:
                     f"cannot keep {run.label!r}: it holds a name or a number that cannot be ({_short(error)}); "
                     "nothing of it was imported"
                 ) from None
-
-
-def totals(folder: Path) -> dict[str, float]:
-    """Numbers of a whole run that was kept, by name; each in the unit that the table `metrics` has beside it."""
-    table = pq.read_table(folder / f"{METRICS}.parquet")
-    return dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
 
 
 def kept() -> Iterator[tuple[dict[str, Any], Path]]:
@@ -266,11 +200,11 @@ def _keep(
         )
     for reading in readings:
         for series in reading.series:
-            series.clock = _clock(series.clock, options)
-    series_shown = [_of_series(reading.tool, series) for reading in readings for series in reading.series]
+            series.clock = clocks.in_utc(series.clock, options.started, options.utc_offset)
+    series_shown = [clocks.of_series(reading.tool, series) for reading in readings for series in reading.series]
     _refuse_two_of_a_name([shown["series"] for shown in series_shown])
     starts = [shown["starts"] for shown in series_shown if shown["starts"]]
-    starts += [utc(reading.begins) for reading in readings if reading.begins is not None]
+    starts += [clocks.utc(reading.begins) for reading in readings if reading.begins is not None]
     made: dict[str, Any] = {
         "run_id": folder.name,
         "origin": "imported",
@@ -288,7 +222,7 @@ def _keep(
     }
     draft = scratch / "draft"
     draft.mkdir()
-    _write_tables(draft, readings, options.mapping)
+    tables.write(draft, readings, options.mapping)
     made["files"] = {
         path.relative_to(draft).as_posix(): digest([path.read_bytes()]) for path in sorted(draft.rglob("*.parquet"))
     }
@@ -329,123 +263,4 @@ def _of_tool(reading: Reading) -> dict[str, Any]:
             {f"{series.name}.{quantity.name}": quantity.unit for series in reading.series for quantity in series.quantities}
             | {total.name: total.unit for total in reading.totals}
         ),
-    }
-
-
-def _write_tables(draft: Path, readings: list[Reading], mapping: mapped_csv.Mapping | None) -> None:
-    totals = [total for reading in readings for total in reading.totals]
-    pq.write_table(
-        pa.table(
-            {
-                "name": pa.array([total.name for total in totals], pa.string()),
-                "value": pa.array([total.value for total in totals], pa.float64()),
-                "unit": pa.array([total.unit or "1" for total in totals], pa.string()),
-            }
-        ),
-        draft / f"{METRICS}.parquet",
-    )
-    with pq.ParquetWriter(draft / f"{OBSERVATIONS}.parquet", POINTS) as writer:
-        for reading in readings:
-            for series in reading.series:
-                writer.write_table(series.table())
-    rows = [
-        (made.series, made.subject, None if math.isnan(made.t) else made.t, made.name, *one, made.unit, made.of)
-        for reading in readings
-        for made in reading.histograms
-        for one in made.bins
-    ]
-    pq.write_table(
-        pa.Table.from_pylist([dict(zip(BINS.names, row, strict=True)) for row in rows], BINS),
-        draft / f"{HISTOGRAMS}.parquet",
-    )
-    if mapping is not None and mapping.kind == "runs":
-        samples.write(draft, mapping.series, samples.checked(mapping.series, mapped_csv.samples(readings[0])))
-    (draft / TRANSACTIONS).mkdir()
-    for n, path in enumerate(path for reading in readings for path in reading.transactions):
-        os.replace(path, draft / TRANSACTIONS / f"{n}.parquet")
-
-
-# --- one clock --------------------------------------------------------------------------------------------------------
-
-
-def _clock(clock: Clock, options: Options) -> Clock:
-    """In UTC, with what the user says where the files do not."""
-    if clock.starts is not None and clock.source.startswith(text.LOCAL):
-        if options.utc_offset is None:
-            return Clock(None, math.inf, f"{clock.source}; --utc-offset gives the zone")
-        return Clock(
-            clock.starts - offset_s(options.utc_offset),
-            clock.uncertainty_s,
-            f"{clock.source}, taken as UTC{options.utc_offset}",
-        )
-    if clock.starts is None and options.started is not None:
-        moment, resolution = started_s(options.started)
-        return Clock(moment, resolution, "--started")
-    return clock
-
-
-def offset_s(offset: str) -> float:
-    """Seconds of +02:00. Raises UserError."""
-    seen = text.epoch(f"1970-01-01T00:00:00{offset}")
-    if seen is None or not seen[1]:
-        raise UserError(f"--utc-offset is '{offset}', which is no offset; write it like +02:00")
-    return -seen[0]
-
-
-def started_s(moment: str) -> tuple[float, float]:
-    """Seconds since 1970 and to either side what is not told. Raises UserError."""
-    seen = text.epoch(moment)
-    if seen is None or not seen[1]:
-        raise UserError(f"--started is '{moment}', which is no time with a zone; write it like 2026-11-21T00:46:00Z")
-    return seen[0], 60.0 if moment.count(":") == 1 else 1.0
-
-
-def utc(seconds: float) -> str:
-    """ISO 8601 to the microsecond, without a zone, as the store has it."""
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
-
-
-def _of_series(tool: str, series: Series) -> dict[str, Any]:
-    times = np.unique(np.array(series.times))
-    steps = np.diff(times)
-    interval = series.interval_s or (float(np.median(steps)) if len(steps) else None)
-    wide = np.flatnonzero(steps > GAP * interval) if interval else np.empty(0, int)
-    known = series.clock.starts is not None
-    return {
-        "series": series.name,
-        "tool": tool,
-        "starts": utc(series.clock.starts) if series.clock.starts is not None else None,
-        "uncertainty_s": series.clock.uncertainty_s if known else None,
-        "clock": series.clock.source,
-        "interval_s": interval,
-        "first_s": float(times[0]) if len(times) else None,
-        "last_s": float(times[-1]) if len(times) else None,
-        "points": len(times),
-        "gaps": [[float(times[n]), float(times[n + 1])] for n in wide],
-    }
-
-
-def alignment(series: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all series with a clock have in common: from when to when, UTC, and how far two of them may be apart, s."""
-    known = [one for one in series if one["starts"] and one["points"] and SINCE not in one["series"]]
-    frame = pd.DataFrame(
-        [
-            {
-                "begin": datetime.fromisoformat(one["starts"]).replace(tzinfo=UTC).timestamp() + one["first_s"],
-                "end": datetime.fromisoformat(one["starts"]).replace(tzinfo=UTC).timestamp() + one["last_s"],
-                "uncertainty": one["uncertainty_s"],
-            }
-            for one in known
-        ]
-    )
-    without = [one["series"] for one in series if not one["starts"]]
-    if frame.empty:
-        return {"from": None, "to": None, "uncertainty_s": None, "without_clock": without}
-    begin, end = frame["begin"].max(), frame["end"].min()
-    apart = sum(sorted(frame["uncertainty"])[-2:])
-    return {
-        "from": utc(begin) if end >= begin else None,
-        "to": utc(end) if end >= begin else None,
-        "uncertainty_s": float(apart),
-        "without_clock": without,
     }

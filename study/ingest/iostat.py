@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from study.ingest import text
-from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source
+from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source, refuse_several
 
 TOOL = "iostat"
 HEADER = re.compile(
@@ -86,10 +86,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
     if len(sources) > 1:
         kinds = {source.kind for source in sources}
         if len(kinds) != len(sources):
-            raise Damaged(
-                f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, "
-                "so give each by itself"
-            )
+            refuse_several(sources)
         source = next(source for source in sources if source.kind == "json")
         reading.warnings.append(
             f"{next(other.name for other in sources if other != source)} is not read: {source.name}, beside "
@@ -106,8 +103,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
 
 
 def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
-    if not text.ends_with_a_line(source.path):
-        reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")
+    text.note_a_cut(reading, source)
     reports: list[Report] = []
     columns: list[str] = []
     at, has_zone, cpu, in_cpu = None, False, dict[str, float](), False

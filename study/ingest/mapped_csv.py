@@ -61,7 +61,7 @@ def mapping(path: Path) -> Mapping:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path} as TOML ({error}); mend it, or see docs/your-runs.md for an example") from None
     except ValidationError as error:
-        complaints = [errors.of_value(".".join(map(str, one["loc"])), one) for one in error.errors()]
+        complaints = [errors.of_value(".".join(map(str, wrong["loc"])), wrong) for wrong in error.errors()]
         raise UserError(f"{path}: {'; '.join(complaints)}") from None
     if made.kind == "series" and made.time is None:
         raise UserError(f"{path}: time is missing; a series needs the column of its time")
@@ -71,7 +71,7 @@ def mapping(path: Path) -> Mapping:
     return made
 
 
-def read(source: Source, said: Mapping) -> Reading:
+def read(source: Source, given: Mapping) -> Reading:
     """The file as the mapping says: a series. Times of runs are their numbers. Raises Damaged."""
     for _ in text.lines(source.path):  # not text, or a line without an end, before anything reads it whole
         pass
@@ -79,36 +79,36 @@ def read(source: Source, said: Mapping) -> Reading:
         frame = tables.read(source.path, "the CSV", GIVE, text=True)
     except UserError as error:
         raise Damaged(str(error)) from None
-    wanted = [*said.columns, *([said.time.column] if said.time else []), *([said.subject] if said.subject else [])]
+    wanted = [*given.columns, *([given.time.column] if given.time else []), *([given.subject] if given.subject else [])]
     if absent := [name for name in wanted if name not in frame.columns]:
         raise Damaged(f"{source.name} has no column '{absent[0]}'; it has {', '.join(map(str, frame.columns))[:200]}")
-    reading = Reading(tool=TOOL, dialect=said.kind, load=said.load)
+    reading = Reading(tool=TOOL, dialect=given.kind, load=given.load)
     if left_out := [str(name) for name in frame.columns if name not in wanted]:
         reading.missing.append(f"columns that the mapping does not name: {', '.join(left_out)}")
-    clock, quantities = NO_CLOCK, [Quantity(*column.__dict__.values()) for column in said.columns.values()]
-    series = Series(name=f"csv.{said.series}", quantities=quantities, clock=clock, file=source.name)
+    clock, quantities = NO_CLOCK, [Quantity(*column.__dict__.values()) for column in given.columns.values()]
+    series = Series(name=f"csv.{given.series}", quantities=quantities, clock=clock, file=source.name)
     starts: float | None = None
     for n, row in enumerate(frame.to_dict("records"), start=2):
         try:
             t = (
                 float(n - 2)
-                if said.time is None or said.kind == "runs"
-                else _time(str(row[said.time.column]), said.time.unit)
+                if given.time is None or given.kind == "runs"
+                else _time(str(row[given.time.column]), given.time.unit)
             )
             values = [
-                math.nan if not str(row[name]).strip() else text.number(str(row[name]).strip()) for name in said.columns
+                math.nan if not str(row[name]).strip() else text.number(str(row[name]).strip()) for name in given.columns
             ]
         except ValueError as error:
             reading.refuse(source.name, n, str(error))
             continue
-        if said.time is not None and said.kind == "series" and said.time.unit != "s":
+        if given.time is not None and given.kind == "series" and given.time.unit != "s":
             starts = t if starts is None else starts
             t -= starts
-        series.add(t, values, str(row[said.subject]) if said.subject else "")
+        series.add(t, values, str(row[given.subject]) if given.subject else "")
         reading.rows += 1
     if starts is not None:
-        has_zone = said.time is not None and (said.time.unit != "iso" or _has_zone(str(frame[said.time.column].iloc[0])))
-        source_of = f"the column {said.time.column if said.time else ''}"
+        has_zone = given.time is not None and (given.time.unit != "iso" or _has_zone(str(frame[given.time.column].iloc[0])))
+        source_of = f"the column {given.time.column if given.time else ''}"
         series.clock = Clock(starts, 1.0, source_of if has_zone else f"{text.LOCAL} of {source_of}")
     reading.series.append(series)
     return reading

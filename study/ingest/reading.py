@@ -196,6 +196,17 @@ class Reading:
             self.named.add(name)
             self.totals.append(Total(name, value, unit))
 
+    def printed(self, subject: str) -> dict[str, float]:
+        """Totals by their names without `subject` in front."""
+        return {total.name.removeprefix(f"{subject}."): total.value for total in self.totals}
+
+    def setting(self, name: str, default: float = 0.0) -> float:
+        """A parameter as a number; 0 where it is none, `default` where the file does not have it."""
+        try:
+            return float(str(self.params.get(name, default)))
+        except ValueError:
+            return 0.0
+
     def refuse(self, file: str, line: int, reason: str) -> None:
         self.n_refused += 1
         if len(self.refused) < MAX_REFUSED:
@@ -212,6 +223,13 @@ class Source(NamedTuple):
     path: Path
     name: str  # as the user knows it: below the folder that was given
     kind: str  # of the kinds of its importer
+
+
+def refuse_several(outputs: Sequence[Source]) -> None:
+    """Raises Damaged where a tool that writes one output a run has more."""
+    if len(outputs) > 1:
+        names = " and ".join(source.name for source in outputs)
+        raise Damaged(f"{names} are outputs of {len(outputs)} runs; a run has one, so give each by itself")
 
 
 class Importer(Protocol):

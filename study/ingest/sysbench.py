@@ -9,7 +9,19 @@ import re
 from pathlib import Path
 
 from study.ingest import text
-from study.ingest.reading import CLOSED, OPEN, Bin, Damaged, Histogram, Quantity, Reading, Series, Source, slug
+from study.ingest.reading import (
+    CLOSED,
+    OPEN,
+    Bin,
+    Damaged,
+    Histogram,
+    Quantity,
+    Reading,
+    Series,
+    Source,
+    refuse_several,
+    slug,
+)
 
 TOOL = "sysbench"
 BANNER = re.compile(r"sysbench v?\s*(\d+\.\d+(?:\.\d+)?)\b.*")
@@ -89,11 +101,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
-    if len(sources) > 1:
-        raise Damaged(
-            f"{' and '.join(source.name for source in sources)} are outputs of {len(sources)} runs; a run has one, so "
-            "give each by itself"
-        )
+    refuse_several(sources)
     reading, source = Reading(tool=TOOL), sources[0]
     points: list[tuple[int, float, dict[str, tuple[float, str, str]]]] = []
     bins: list[tuple[float, float]] = []

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from study.ingest.reading import Damaged
+from study.ingest.reading import Damaged, Reading, Source
 
 MAX_LINE = 2**16  # characters; the longest that any of the tools writes is some 15 000
 MAX_JSON = 2**28  # B: fio's json+ of a hundred jobs is some 50 MB
@@ -63,6 +63,12 @@ def ends_with_a_line(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, size - 2))
         return not size or file.read().endswith((b"\n", b"\n\0"))  # the second in UTF-16
+
+
+def note_a_cut(reading: Reading, source: Source) -> None:
+    """A problem of the reading where the last line has no end."""
+    if not ends_with_a_line(source.path):
+        reading.problems.append(f"the last line of {source.name} has no end, so the file is cut off")
 
 
 def whole(path: Path) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from study import errors
+from study.machines import unfelt as unfelt_settings
 
 BYTES = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -52,62 +53,14 @@ INNODB = {
     "innodb_max_dirty_pages_pct_lwm": Setting("number", "", 0, 99.99), "innodb_flush_neighbors": Setting("whole", "", 0, 2),
     "innodb_adaptive_flushing_lwm": Setting("number", "", 0, 70), "innodb_lru_scan_depth": Setting("whole", "", 100, 10**6),
     "innodb_change_buffering": Setting("choice", choices=("all", "none")),
+    "innodb_redo_log_capacity": Setting("size", "B", 2**23),
 }
-# What pgbench's statements do not feel, and what the model leaves out: taken, and said.
-UNFELT = {
-    **dict.fromkeys(("work_mem", "maintenance_work_mem", "temp_buffers", "autovacuum_work_mem", "effective_cache_size",
-                     "random_page_cost", "seq_page_cost", "effective_io_concurrency", "default_statistics_target", "jit",
-                     "max_parallel_workers", "max_parallel_workers_per_gather", "max_worker_processes",
-                     "maintenance_io_concurrency", "max_parallel_maintenance_workers", "track_io_timing",
-                     "logging_collector", "log_checkpoints", "checkpoint_warning", "max_connections", "listen_addresses",
-                     "port"),
-                    "pgbench's statements do not feel it"),
-    **dict.fromkeys(("autovacuum", "huge_pages", "checkpoint_flush_after", "backend_flush_after", "bgwriter_flush_after",
-                     "wal_writer_flush_after", "min_wal_size", "wal_init_zero", "wal_recycle", "wal_level",
-                     "data_checksums", "wal_log_hints", "max_wal_senders", "archive_mode"),
-                    "the model leaves it out"),
-}
-LEFT_OUT = "the model leaves it out"
-UNFELT_INNODB = {
-    **dict.fromkeys(("max_connections", "query_cache_size", "query_cache_type", "table_open_cache", "table_definition_cache",
-                     "thread_cache_size", "skip_name_resolve", "tmp_table_size", "max_heap_table_size", "sort_buffer_size",
-                     "join_buffer_size", "read_buffer_size", "read_rnd_buffer_size", "key_buffer_size", "datadir", "socket",
-                     "port", "bind_address", "character_set_server", "collation_server", "slow_query_log",
-                     "long_query_time", "max_allowed_packet", "open_files_limit", "default_storage_engine", "user",
-                     "server_id", "log_error", "innodb_file_per_table", "innodb_open_files", "innodb_sort_buffer_size"),
-                    "sysbench's statements do not feel it"),
-    **dict.fromkeys(("innodb_use_atomic_writes", "innodb_use_native_aio", "innodb_flush_method", "innodb_checksum_algorithm",
-                     "innodb_read_io_threads", "innodb_buffer_pool_instances", "innodb_purge_threads",
-                     "innodb_page_cleaners", "innodb_numa_interleave", "innodb_log_write_ahead_size",
-                     "innodb_log_checksums", "innodb_log_compressed_pages", "innodb_random_read_ahead",
-                     "innodb_read_ahead_threshold", "innodb_old_blocks_time", "innodb_old_blocks_pct",
-                     "innodb_stats_on_metadata", "thread_handling", "innodb_adaptive_hash_index", "innodb_spin_wait_delay",
-                     "innodb_flush_sync", "innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup",
-                     "innodb_compression_level", "innodb_data_file_path", "performance_schema", "binlog_format",
-                     "binlog_cache_size", "binlog_row_image", "expire_logs_days", "binlog_expire_logs_seconds",
-                     "transaction_isolation", "max_binlog_size", "innodb_undo_tablespaces", "innodb_fast_shutdown"),
-                    LEFT_OUT),
-}
-# Names of PostgreSQL's that begin so.
-UNFELT_PREFIXES = ("autovacuum_", "vacuum_", "log_", "enable_", "track_", "lc_", "ssl", "pg_stat_statements", "auto_explain",
-                   "max_standby_", "hot_standby", "wal_keep_", "archive_", "wal_receiver_", "wal_sender_", "io_",
-                   "max_replication_", "max_logical_", "max_sync_", "cpu_", "parallel_", "jit_", "deadlock_", "statement_",
-                   "idle_", "tcp_", "unix_", "shared_preload_", "timezone", "datestyle", "password_", "default_text_",
-                   "dynamic_shared_", "restore_", "recovery_", "primary_", "hash_mem_", "logical_", "cluster_", "external_")
-# Names of MySQL's and MariaDB's that begin so.
-UNFELT_PREFIXES_INNODB = ("aria_", "myisam_", "performance_schema_", "thread_pool_", "ssl_", "tls_", "character_set_",
-                          "slow_query_log_", "optimizer_", "plugin_", "mysqlx_", "innodb_ft_", "innodb_print_")
-# Settings that do matter, and are not simulated by that name.
-NEAREST = {
-    "innodb_redo_log_capacity": "nearest are innodb_log_file_size of half of it and innodb_log_files_in_group = 2",
-    "innodb_page_size": "InnoDB has pages of 16 KiB here",
-    "innodb_dedicated_server": "give innodb_buffer_pool_size and innodb_log_file_size themselves",
-    "wal_segment_size": "segments have 16 MB here", "block_size": "pages have 8 KiB here",
-    "synchronous_standby_names": "there is no standby here; leave it out",
-    "wsrep_on": "Galera is not simulated; leave it out, and commits wait for this machine alone",
-    "wsrep_cluster_address": "Galera is not simulated; leave it out, and commits wait for this machine alone",
-    "binlog_group_commit_sync_delay": "commits are not delayed here; leave it out",
-}
+# Other spellings of values that are simulated. Without a standby, which is refused, remote_… waits for this server alone.
+_SWITCHES = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", "no", "0"), "off")
+SAME = {"synchronous_commit": _SWITCHES | dict.fromkeys(("remote_apply", "remote_write"), "on"),
+        "wal_compression": _SWITCHES, "innodb_doublewrite": {"detect_and_recover": "on"},
+        "innodb_change_buffering": {"5": "all", "0": "none"}}
+BARE = {"skip_log_bin": "log_bin", "disable_log_bin": "log_bin", "skip_innodb_doublewrite": "innodb_doublewrite"}
 ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
     "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),
     "redo_log_size": Setting("size", "B", 2**22), "redo_log_groups": Setting("whole", "", 2, 255),
@@ -119,7 +72,8 @@ def check(database: str, conf: dict) -> dict:
     """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on all names that are
     wrong, or else on all values."""
     file, known = KNOWN[database]
-    conf = {name: value for name, value in conf.items() if not unfelt(database, name)}
+    conf = {name: value for name, value in conf.items()
+            if not unfelt(database, name) and not unfelt_settings.is_as_simulated(name, value)}
     if wrong := [name for name in conf if name not in known]:
         raise ValueError(f"{file} has no setting {_and_nearest(wrong[0], known)}" + "".join(
             f"; nor {_and_nearest(name, known)}" for name in wrong[1:]))
@@ -131,21 +85,44 @@ def check(database: str, conf: dict) -> dict:
             complaints.append(str(error))
     if complaints:
         raise ValueError("; ".join(complaints))
-    return values
+    return _with_log_files(values)
+
+
+def _with_log_files(values: dict) -> dict:
+    """The redo log as two files, which is what a capacity is taken as; beside it MySQL does not heed sizes of files."""
+    if (capacity := values.pop("innodb_redo_log_capacity", None)) is None:
+        return values
+    return values | {"innodb_log_file_size": capacity / 2, "innodb_log_files_in_group": 2}
+
+
+def as_written(database: str, conf: dict) -> dict:
+    """`conf` in the names and values of this page, from those of real files: a dash for _ and `loose_` in my.cnf, the
+    name of a log for log_bin, `-1` for wal_buffers, which is what the server chooses itself."""
+    written = {name.lower() if database == "postgres" else name.replace("-", "_").removeprefix("loose_"): value
+               for name, value in conf.items()}
+    made = {}
+    for name, value in written.items():
+        word = _word(value)
+        if database == "postgres" and name == "wal_buffers" and word == "-1":
+            continue
+        if database == "innodb" and name in BARE:
+            if word not in OFF:
+                made[BARE[name]] = "off"
+        elif name == "log_bin" and word not in (*ON, *OFF):
+            made[name] = "on"
+        else:
+            made[name] = SAME.get(name, {}).get(word, value)
+    return made
 
 
 def unfelt(database: str, name: str) -> str:
     """Why a setting has no effect here; "" if it has, or is not known."""
-    if database == "postgres" and name.startswith(UNFELT_PREFIXES) and name not in POSTGRES:
-        return UNFELT.get(name, LEFT_OUT)
-    if database == "innodb" and name.startswith(UNFELT_PREFIXES_INNODB):
-        return LEFT_OUT
-    return {"postgres": UNFELT, "innodb": UNFELT_INNODB}.get(database, {}).get(name, "")
+    return "" if name in KNOWN[database][1] else unfelt_settings.why(database, name)
 
 
 def _and_nearest(name: str, known: dict) -> str:
     """A name that is not simulated, and what to do."""
-    return f"'{name}' that is simulated; " + (NEAREST.get(name) or errors.meant(
+    return f"'{name}' that is simulated; " + (unfelt_settings.NEAREST.get(name) or errors.meant(
         name, sorted(known), "leave it out, or look in docs/scenarios.md for those that are"))
 
 

@@ -76,6 +76,7 @@ class Postgres(Section):
     @field_validator("conf")
     @classmethod
     def _are_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        settings = conf.as_written("postgres", settings)
         conf.check("postgres", settings)
         return settings
 
@@ -147,8 +148,7 @@ class Innodb(Section):
     @field_validator("conf")
     @classmethod
     def _are_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """As my.cnf has them: - and _ are the same."""
-        settings = {name.replace("-", "_"): value for name, value in settings.items()}
+        settings = conf.as_written("innodb", settings)
         conf.check("innodb", settings)
         return settings
 

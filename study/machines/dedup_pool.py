@@ -126,6 +126,7 @@ class Forecast(NamedTuple):
     mean_block_bytes: float | None
     table_bytes: float          # in core, now
     is_estimated: bool          # the size of the table
+    is_of_all: bool             # it was printed, without a word of whether it is of all entries or of each
     full_bytes: float | None    # when the pool is full
     room_bytes: float           # for metadata
     room_entries: float
@@ -161,9 +162,9 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
     pays, reason = _verdict(table.ratio, needed, room, full is not None, with_dedup / without)
     return Forecast(
         entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
-        table_bytes=size, is_estimated=table.in_core_bytes is None, full_bytes=full, room_bytes=room,
-        room_entries=room / each, room_data_bytes=unit and unit * room / each, with_mb_per_s=with_dedup,
-        without_mb_per_s=without, pays=pays, reason=reason)
+        table_bytes=size, is_estimated=table.in_core_bytes is None, is_of_all=table.is_of_all,
+        full_bytes=full, room_bytes=room, room_entries=room / each, room_data_bytes=unit and unit * room / each,
+        with_mb_per_s=with_dedup, without_mb_per_s=without, pays=pays, reason=reason)
 
 
 def _block(mean_bytes: float) -> int:

@@ -8,6 +8,7 @@
 import re
 
 VERSION = re.compile(r"(\d{1,3})(?:\.(\d{1,3}))?")
+OF_MYSQL = re.compile(r"(5\.[015-7]|8\.\d)(?:[.-].*)?$")      # as SELECT VERSION() says it: 5.7.44-log
 NO_EFFECT = "is a property of ZFS that the model leaves out; leave it out here too, as if it had no effect"
 ALONE = "takes only what is not of all data, and is not simulated"
 ENTRIES: dict[str, dict[str, str]] = {
@@ -45,7 +46,8 @@ LAYOUTS = {
     "raid1": "write mirror",
     **dict.fromkeys(("raid0", "single", "disk", "none"), "write stripe"),
     **dict.fromkeys(("draid", "draid1", "draid2", "draid3"), "dRAID is not simulated; nearest is raidz of the same parity")}
-VALUES = {"layout": LAYOUTS, "primarycache": {"none": "nearest is metadata, as none is not simulated"},
+VALUES = {"layout": LAYOUTS, "version": dict.fromkeys(("5.0", "5.1"), "nearest is 5.4.0"),
+          "primarycache": {"none": "nearest is metadata, as none is not simulated"},
           "secondarycache": {"metadata": "nearest is none, by which tables stay out of the cache device, too"}}
 OF_MODULE = ("zfs_", "l2arc_", "zil_", "spa_", "metaslab_", "dbuf_")
 AS_BUILT = "is a parameter of ZFS's module that cannot be set here; leave it out, and `era` has it as its release set it"
@@ -77,8 +79,9 @@ def of_kind(section: str, kind: str) -> str:
 def mariadb(database: dict) -> dict:
     """The section `database` of MariaDB, or of MySQL by its own name, as that of InnoDB. Raises ValueError for a version
     that is none."""
-    if database.get("kind") == "mysql":
-        return database | {"kind": "innodb"}
+    if database.get("kind") in ("mysql", "innodb"):
+        of_mysql = OF_MYSQL.match(str(database.get("version", "")))
+        return database | {"kind": "innodb"} | ({"version": of_mysql[1]} if of_mysql else {})
     if database.get("kind") != "mariadb":
         return database
     if "version" not in database:

@@ -7,6 +7,7 @@
 What cannot be is one sentence: no disk, no client, a cache larger than its device, buffers larger than memory. Whether
 the database fits on its disks is checked when the machine is built (`study.machines.simulate`).
 """
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from pydantic_core import ErrorDetails
 from model.zfs import eras
 from study import errors
 from study.errors import UserError
-from study.machines import conf, not_simulated
+from study.machines import conf, conf_files, not_simulated
 from study.machines.base_section import Section, every_kind
 from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
 from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs, Zvol
@@ -170,8 +171,9 @@ def named(path: Path) -> Path:
 
 
 def toml(path: Path) -> dict:
+    """What a scenario's file has, with the settings of the file that `conf_file` names. UserError, one sentence."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return _with_settings(tomllib.loads(path.read_text(encoding="utf-8-sig")), path)
     except FileNotFoundError:
         known = sorted(file.stem for file in (DATA / "scenarios").glob("*.toml"))
         raise UserError(f"{path} is not there; " + errors.meant(
@@ -180,7 +182,32 @@ def toml(path: Path) -> dict:
         raise UserError(f"{path.name} is no UTF-8 text, but a scenario is a TOML file; save it as UTF-8, or copy one of "
                         "data/scenarios") from None
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path.name} is not TOML: {error}; mend that line") from None
+        raise UserError(f"{path.name} is not TOML: {error}; {_mend(path, str(error))}") from None
+
+
+def _with_settings(content: dict, path: Path) -> dict:
+    """The content, with `database.conf` as the database's own file has it; what stands there itself counts."""
+    database = content.get("database")
+    if not isinstance(database, dict) or "conf_file" not in database:
+        return content
+    file, own = database.pop("conf_file"), database.get("conf", {})
+    if not isinstance(file, str) or not isinstance(own, dict):
+        raise UserError(f"{path.name}: database.conf_file is {file!r}, which is no path; name postgresql.conf, my.cnf or a "
+                        "file with what SHOW ALL prints")
+    kind = "postgres" if database.get("kind", "postgres") == "postgres" else "innodb"
+    read = conf_files.read(path.parent / file)
+    return content | {"database": database | {"conf": conf.as_written(kind, read) | conf.as_written(kind, own)}}
+
+
+def _mend(path: Path, complaint: str) -> str:
+    """What to do about a line that is not TOML: a setting as postgresql.conf and my.cnf have it wants quotes."""
+    at = re.search(r"at line (\d+)", complaint)
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    line = lines[int(at[1]) - 1] if at and int(at[1]) <= len(lines) else ""
+    if setting := re.match(r"\s*([\w-]+)\s*=?\s*([\w./-]+)\s*(?:#.*)?$", line):
+        return (f'in TOML text and sizes stand in quotes: {setting[1]} = "{setting[2]}"; the database\'s own settings '
+                "belong into [database.conf]")
+    return "mend that line"
 
 
 def of(content: dict, name: str = "scenario") -> Scenario:

@@ -8,14 +8,15 @@ and its line says so. What was seen and is not simulated is a comment.
 """
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from study.errors import UserError
-from study.machines import conf, nearest_sheet, scenario, simulate, tool_output
-from study.machines.storage import GIB, PARITY, sheet
+from study.machines import conf, nearest_sheet, pool_lines, scenario, simulate, tool_output, unfelt
+from study.machines.pool_lines import Line, Place, Seen
+from study.machines.storage import GIB
 from study.machines.tool_output import Disk, Vdev
+from study.pools import described_space
 
 KIB, MIB = 2**10, 2**20
 # Of ZFS by its version: docs/scenarios.md, table of eras.
@@ -28,28 +29,7 @@ OLDEST_SPEED, UNKNOWN_SPEED = 1.0, 2.25
 BYTES_OF_A_BRANCH = 15e6            # pgbench, for each -s
 SCALE, CLIENTS, VERSION = 100, 16, 16       # where none is seen; of an ordinary server in study/predictions/advise.py
 LOWEST_VERSION = 8.3
-SMALLER = 0.97                      # of the sheet's capacity, below which use_gib is written
 SYSTEMS = {"Linux": "linux", "FreeBSD": "freebsd", "SunOS": "solaris"}
-RAID = {"raid1": ("mirror", None), "raid10": ("mirror", 2), "raid5": ("raidz1", None), "raid6": ("raidz2", None)}
-
-
-class Seen(NamedTuple):
-    texts: dict[str, str]           # name of a tool or a file -> what it printed
-    missing: dict[str, str]         # name -> why nothing came of it
-
-
-class Line(NamedTuple):
-    section: str
-    key: str                        # "": a comment alone
-    value: Any
-    why: str                        # where it came from, or that it is a guess
-
-
-class Place(NamedTuple):
-    """Where a database's files lie."""
-    pool: str                       # "" without ZFS
-    dataset: str
-    properties: dict[str, str]
 
 
 def lines(seen: Seen, dataset: str | None = None) -> list[Line]:
@@ -63,9 +43,9 @@ def lines(seen: Seen, dataset: str | None = None) -> list[Line]:
     data, log = _places(seen, pools, settings, dataset)
     made = [Line("", "title", "this machine", "written by: study scenario --from-this-machine"), *_host(seen)]
     made += _files(seen, data, log)
-    made += _pool("pool", seen, pools, disks, data, settings)
+    made += pool_lines.of_pool("pool", seen, pools, disks, data, settings)
     if log.pool != data.pool:
-        made += _pool("log_pool", seen, pools, disks, log, settings)
+        made += pool_lines.of_pool("log_pool", seen, pools, disks, log, settings)
     made += [Line("", "", None, f"not seen: {name}: {why}") for name, why in seen.missing.items()]
     return _that_fits([*made, *_database(seen, settings)])
 
@@ -134,7 +114,7 @@ def _places(seen: Seen, pools: dict[str, list[Vdev]], settings: dict[str, str], 
                         "these")
     folder = settings.get("data_directory", "")
     chosen = dataset or _holding(folder, all_sets)
-    if not chosen and pools and not (folder and _disk_below(folder, _disks(seen))):
+    if not chosen and pools and not (folder and pool_lines.disk_below(folder, _disks(seen))):
         chosen = max(pools, key=lambda name: getattr(
             tool_output.space(seen.texts.get("zpool list", "")).get(name), "bytes", 0))
     data = _place(chosen, all_sets)
@@ -150,11 +130,7 @@ def _holding(folder: str, all_sets: dict[str, dict[str, str]]) -> str:
     """The data set with the longest mount point that the folder lies below; "" if there is none."""
     mounts = {properties["mountpoint"]: name for name, properties in all_sets.items()
               if properties.get("mountpoint", "").startswith("/") and properties.get("mounted", "yes") == "yes"}
-    return mounts[max(places, key=len)] if folder and (places := _above(folder, mounts)) else ""
-
-
-def _above(folder: str, places: Iterable[str]) -> list[str]:
-    return [place for place in places if f"{folder}/".startswith(f"{place.rstrip('/')}/")]
+    return mounts[max(places, key=len)] if folder and (places := pool_lines.above(folder, mounts)) else ""
 
 
 def _files(seen: Seen, data: Place, log: Place) -> list[Line]:
@@ -193,7 +169,7 @@ def _properties(properties: dict[str, str], prefix: str, kind: str, end: str = "
     if (bias := properties.get("logbias")) in ("latency", "throughput"):
         add("logbias", bias, source)
     if sync := properties.get("sync"):
-        add("zil", sync != "disabled", f"{source}: sync={sync}" + ", simulated as standard" * (sync == "always"))
+        add("sync", sync, source)
     if ratio := re.fullmatch(r"(\d+\.?\d*)x?", properties.get("compressratio", "")):
         add("compress_ratio", min(max(1.0, float(ratio[1])), 100.0), f"{source}: compressratio")
     for name, idle in (("dedup", "off"), ("copies", "1"), ("encryption", "off"), ("special_small_blocks", "0")):
@@ -215,93 +191,6 @@ _PARAMETERS = {"zfs_arc_max": _arc_max, "zfs_prefetch_disable": _switch("prefetc
                "zfs_nocacheflush": _switch("nocacheflush", "zfs_nocacheflush", True)}
 
 
-# --- pools ----------------------------------------------------------------------------------------------------------------
-
-def _pool(section: str, seen: Seen, pools: dict[str, list[Vdev]], disks: list[Disk], place: Place,
-          settings: dict[str, str]) -> list[Line]:
-    if place.pool not in pools:
-        return _without_zfs(section, disks, settings.get("data_directory", ""))
-    vdevs, made = pools[place.pool], []
-    for role in ("data", "log", "cache"):
-        alike = [vdev for vdev in vdevs if vdev.role == role and vdev.devices]
-        made += _devices(f"{section}.{role}", alike, disks, f"zpool status {place.pool}") if alike else []
-    for role in ("special", "dedup", "spare"):
-        if n := sum(vdev.role == role for vdev in vdevs):
-            made.append(Line(f"{section}.data", "", None, f"seen, not simulated: {n} {role} in {place.pool}"))
-    if space := tool_output.space(seen.texts.get("zpool list", "")).get(place.pool):
-        holes = "" if space.fragmentation_pct is None else f" --fragmentation {space.fragmentation_pct}"
-        made.append(Line(f"{section}.data", "", None, "seen, not simulated: how full the pool is; what becomes of small "
-                         f"writes, says: study pool --fill {space.allocated_bytes / space.bytes:.2f}{holes}"))
-    return made
-
-
-def _devices(section: str, vdevs: list[Vdev], disks: list[Disk], source: str) -> list[Line]:
-    """The commonest shape of vdevs, and the commonest drive, stand for all."""
-    (kind, width), n = Counter((vdev.kind, len(vdev.devices)) for vdev in vdevs).most_common(1)[0]
-    names = [name for vdev in vdevs for name in vdev.devices]
-    layout, others = _layout(kind), len(vdevs) - n
-    held = section.rsplit(".", 1)[-1]
-    if (held, layout) == ("cache", "mirror") or (held == "log" and layout in PARITY):
-        layout, width = "stripe", 1
-    made = _drives(section, names, disks)
-    made.append(Line(section, "count", width * n, f"{source}: {n} x {kind}" + f" of {width}" * (width > 1)))
-    made.append(Line(section, "layout", layout, source if layout == kind or kind == "disk" else
-                     f"{source} says {kind}, which is not simulated; this is nearest"))
-    made += [Line(section, "width", width, source)] * (layout != "stripe")
-    return made + [Line(section, "", None, f"seen, not simulated: {others} more vdevs of another shape")] * bool(others)
-
-
-def _layout(kind: str) -> str:
-    return {"disk": "stripe", "indirect": "stripe"}.get(kind) or kind.replace("draid", "raidz")
-
-
-def _drives(section: str, names: list[str], disks: list[Disk]) -> list[Line]:
-    """Sheet, capacity and sector of what is behind these names."""
-    seen = [(name, disk) for name in names if (disk := tool_output.disk_of(name, disks))]
-    if not seen:
-        kind = "nvme" if re.search(r"nvme|nvd|nda", names[0]) else "other"
-        return [Line(section, "sheet", nearest_sheet.SERVER[kind],
-                     f"a guess: which drive {names[0].rsplit('/', 1)[-1]} is was not seen")]
-    model = Counter(disk.model for _, disk in seen).most_common(1)[0][0]
-    name, disk = next((name, disk) for name, disk in seen if disk.model == model)
-    others = sorted({disk.model or "no name" for _, disk in seen} - {model})
-    made = _drive(section, disk, tool_output.bytes_of(name, disk))
-    return made + [Line(section, "", None, f"seen, not simulated: other drives among these: {', '.join(others)}")] * bool(
-        others)
-
-
-def _drive(section: str, disk: Disk, n_bytes: int) -> list[Line]:
-    name, why = nearest_sheet.of(disk)
-    whole = sheet(name).params.disk_bytes
-    made = [Line(section, "sheet", name, f"a guess: nearest to '{disk.model or 'no model name'}' of lsblk, {why}")]
-    if n_bytes < SMALLER * whole:
-        made.append(Line(section, "use_gib", round(n_bytes / GIB, 2), "lsblk: size"))
-    elif n_bytes * SMALLER > whole:
-        made.append(Line(section, "", None, f"seen, not simulated: {n_bytes / 1e9:.0f} GB; the sheet's drive has "
-                                            f"{whole / 1e9:.0f} GB"))
-    return made + [Line(section, "ashift", 12, "a guess: lsblk says sectors of 4 KiB")] * (disk.sector_bytes >= 4 * KIB)
-
-
-def _disk_below(folder: str, disks: list[Disk]) -> list[tuple[Disk, str]]:
-    """The disks under the file system that holds the folder, and what makes them one: part, raid1, lvm."""
-    mounts = _above(folder or "/", {place for disk in disks for place in disk.mounts})
-    place = max(mounts, key=len, default="")
-    return [(disk, disk.mounts[place]) for disk in disks if place in disk.mounts]
-
-
-def _without_zfs(section: str, disks: list[Disk], folder: str) -> list[Line]:
-    """The disks that hold the database, or else the system, as a pool of ZFS."""
-    if not disks:
-        raise UserError("no disk is to be seen below the database; copy a scenario of data/scenarios and change it by hand")
-    below = _disk_below(folder, disks)
-    (disk, kind), n = below[0] if below else (max(disks, key=lambda disk: disk.bytes), "disk"), len(below) or 1
-    layout, width = RAID.get(kind, ("stripe", None)) if n > 1 else ("stripe", None)
-    source = f"lsblk: {'below ' + (folder or '/') if below else 'the largest disk, a guess'}"
-    return [*_drive(f"{section}.data", disk, disk.bytes), Line(f"{section}.data", "count", n, source),
-            *[Line(f"{section}.data", "layout", layout, f"lsblk: {kind}, taken as ZFS would do it")] * (n > 1),
-            *[Line(f"{section}.data", "width", width, f"lsblk: {kind}")] * bool(width and n % width == 0)]
-
-
 # --- database -------------------------------------------------------------------------------------------------------------
 
 def _database(seen: Seen, settings: dict[str, str]) -> list[Line]:
@@ -319,6 +208,9 @@ def _database(seen: Seen, settings: dict[str, str]) -> list[Line]:
                                                  "what is asked of them is not seen" if total.isdigit() else
                      "a guess: how large the databases are was not seen"))
     made.append(Line("database", "clients", CLIENTS, "a guess: how many ask at a time is not seen"))
+    made += [Line("database", "", None, f"seen, not simulated: {name} = {settings[name]} ({nearest})")
+             for name, nearest in unfelt.NEAREST.items()
+             if name in settings and not unfelt.is_as_simulated(name, settings[name])]
     return made + [_setting(name, settings[name], version) for name in conf.POSTGRES if name in settings]
 
 
@@ -333,7 +225,9 @@ def _setting(name: str, value: str, version: float) -> Line:
 
 
 def _that_fits(of: list[Line]) -> list[Line]:
-    """The lines, with a smaller database if that of the machine does not go on the drives of the sheets."""
+    """The lines, with a pool as full as it can be made. The database is made smaller if it does not go on the drives of
+    the sheets."""
+    of = _that_can_be_made(of)
     try:
         check(text(of))
     except UserError as error:
@@ -341,6 +235,19 @@ def _that_fits(of: list[Line]) -> list[Line]:
                    if (line.section, line.key) == ("database", "scale") else line for line in of]
         check(text(smaller))
         return smaller
+    return of
+
+
+def _that_can_be_made(of: list[Line]) -> list[Line]:
+    """The lines, without a fill and a fragmentation that random free space cannot have together."""
+    filled = {line.section for line in of if line.key == "fill"}
+    for section in filled:
+        pair = {line.key: line.value for line in of if line.section == section and line.key in ("fill", "fragmentation")}
+        try:
+            described_space.alike(pair["fill"], pair["fragmentation"], GIB, GIB)
+        except UserError as error:
+            of = [line._replace(key="", value=None, why=f"seen, not simulated: {line.key} = {line.value} ({error})")
+                  if line.section == section and line.key in pair else line for line in of]
     return of
 
 

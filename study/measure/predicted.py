@@ -24,6 +24,7 @@ from study.measure import device, sets
 from study.measure.sets import Measured, Run, rates
 from study.predictions import predict, trials
 from study.project import DATA, data_file, write_atomically
+from study.words import counted
 
 FILE = "blind.json"
 DRAWS = 8
@@ -165,8 +166,8 @@ def verdict(table: pd.DataFrame, steps: pd.DataFrame) -> str:
     score, (clear, foretold) = trials.score(table), directions(steps)
     side = "too high" if score.bias < 1 else "too low"
     return (f"Of {score.n} measured rates {score.within} lie within their intervals. Predictions are {side}, by a factor of "
-            f"{max(score.bias, 1 / score.bias):.1f} on average and of {score.worst:.1f} at worst. Of {len(steps)} steps "
-            f"{clear} are clear in all runs, and of these {foretold} were foretold.")
+            f"{max(score.bias, 1 / score.bias):.1f} on average and of {score.worst:.1f} at worst. Of "
+            f"{counted(len(steps), 'step')} {clear} clear in all runs, {foretold} of them foretold.")
 
 
 def _judged(table: pd.DataFrame) -> pd.DataFrame:

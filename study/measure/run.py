@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from study.errors import UserError
-from study.ingest import imports, measured
+from study.ingest import given_runs, imports, measured, tables
 from study.measure import cluster, plan, processes, provenance, sampling
 from study.measure.cluster import Server
 from study.measure.plan import GIB, Plan, Run
@@ -141,13 +141,13 @@ def _kept(to_do: Plan, one: Run, scratch: Path, label: str, server_version: str,
     rung = one.rung
     measured.write(scratch / measured.FILE, params_of(to_do, one, label, server_version, described) | {
         "settings": told["settings"]}, told["series"])
-    [given] = imports.given([scratch], f"{label}/{rung.name}/{one.repeat}")
+    [given] = given_runs.given([scratch], f"{label}/{rung.name}/{one.repeat}")
     report = imports.imported(given, imports.Options())
     if files is not None:
         to = files / f"{rung.name}-{one.repeat}"
         to.mkdir(parents=True, exist_ok=True)
         for name in ("pgbench.txt", measured.FILE):
             shutil.copyfile(scratch / name, to / name)
-    totals = imports.totals(report.folder)
+    totals = tables.totals(report.folder)
     return Done(one, totals["pgbench.tps"], totals["pgbench.response.mean"], report)
 

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from study.errors import UserError
-from study.ingest import fio, imports, measured, pgbench
+from study.ingest import imports, measured, tables
+from study.ingest.fio import importer as fio
+from study.ingest.pgbench import importer as pgbench
 from study.ingest.reading import Damaged, Reading, Source
 from study.project import DATA, data_file, data_files
 
@@ -95,12 +97,12 @@ def labelled(label: str) -> Measured:
     for known, folder in imports.kept():
         params = known["parameters"]
         if params.get(f"{RUN}set") == label:
-            table = pd.read_parquet(folder / f"{imports.OBSERVATIONS}.parquet")
+            table = pd.read_parquet(folder / f"{tables.OBSERVATIONS}.parquet")
             table = table[table.series.str.startswith(RUN)].reset_index(drop=True)
             runs.append(Run({name.removeprefix(RUN): value for name, value in params.items() if name.startswith(RUN)},
-                            imports.totals(folder), table))
+                            tables.totals(folder), table))
         elif known["label"].startswith(f"{label}/{FIO}/"):
-            outputs.append(({name.removeprefix(f"{FIO}."): value for name, value in params.items()}, imports.totals(folder)))
+            outputs.append(({name.removeprefix(f"{FIO}."): value for name, value in params.items()}, tables.totals(folder)))
     if not runs:
         raise UserError(f"no ladder called '{label}' was measured; data/measured has {', '.join(names()) or 'none'}, and "
                         f"`study measure pgbench --label {label}` measures one")

@@ -49,17 +49,17 @@ def of_file(file: Path, block: str, request: str | None) -> Alignment:
         except UserError as error:
             wrong.append(str(error))
             sizes.append(0)
-    found: list[partitions.Partition] = []
+    of_disks: list[partitions.Partition] = []
     try:
         given_files.refuse_endless(file, given_files.TEXT)
-        found = partitions.read(file.read_text(encoding="utf-8", errors="replace"))
+        of_disks = partitions.read(file.read_text(encoding="utf-8", errors="replace"))
     except UserError as error:
         wrong.append(f"{file.name}: {error}")
     except OSError as error:
         wrong.append(str(errors.of_the_system(error)))
     if wrong:
         raise UserError("; ".join(dict.fromkeys(wrong)))
-    return of_partitions(found, *sizes)
+    return of_partitions(of_disks, *sizes)
 
 
 def _power_of_two(text: str, quantity: str) -> int:
@@ -70,9 +70,9 @@ def _power_of_two(text: str, quantity: str) -> int:
     return n_bytes
 
 
-def of_partitions(found: list[partitions.Partition], block_bytes: int, request_bytes: int) -> Alignment:
+def of_partitions(of_disks: list[partitions.Partition], block_bytes: int, request_bytes: int) -> Alignment:
     return Alignment(block_bytes, request_bytes, _counts(0, request_bytes, block_bytes),
-                     [_row(partition, block_bytes, request_bytes) for partition in found])
+                     [_row(partition, block_bytes, request_bytes) for partition in of_disks])
 
 
 def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Row:
@@ -102,29 +102,29 @@ def size_in_words(n_bytes: int) -> str:
 COLUMNS = ("partition", "sector", "byte", "aligned for", "straddles", "read", "read first", "written", "move to")
 
 
-def table(found: Alignment) -> list[tuple[str, ...]]:
+def table(alignment: Alignment) -> list[tuple[str, ...]]:
     """For readers."""
     return [(row.partition, str(row.start_sector), str(row.start_bytes),
              f"up to {size_in_words(row.aligned_for_bytes)}" if row.aligned_for_bytes else "all",
              "yes" if row.straddles else "no", f"{row.blocks_read:g}", f"{row.blocks_read_first:g}",
-             f"{row.blocks_written:g}", str(row.move_to_sector) if row.straddles else "stays") for row in found.rows]
+             f"{row.blocks_written:g}", str(row.move_to_sector) if row.straddles else "stays") for row in alignment.rows]
 
 
-def notes(found: Alignment) -> list[str]:
+def notes(alignment: Alignment) -> list[str]:
     """What follows from it, in sentences."""
-    straddling_rows = [row.partition for row in found.rows if row.straddles]
-    block, request = size_in_words(found.block_bytes), size_in_words(found.request_bytes)
-    reads, first, writes = found.aligned
-    told = [f"Counts are blocks of {block} for a request of {request}, nothing in memory. Aligned: a read reads "
-            f"{reads:g}, a write reads {first:g} first and writes {writes:g}."]
+    straddling_rows = [row.partition for row in alignment.rows if row.straddles]
+    block, request = size_in_words(alignment.block_bytes), size_in_words(alignment.request_bytes)
+    reads, first, writes = alignment.aligned
+    sentences = [f"Counts are blocks of {block} for a request of {request}, nothing in memory. Aligned: a read reads "
+                 f"{reads:g}, a write reads {first:g} first and writes {writes:g}."]
     if not straddling_rows:
-        return [*told, f"No partition straddles blocks of {block}."]
-    told.append(f"{len(straddling_rows)} of {counted(len(found.rows), 'partition')} straddle blocks of {block}: "
-                f"{', '.join(straddling_rows)}.")
-    if first < max(row.blocks_read_first for row in found.rows):
-        told.append("Each write of theirs then waits for reads, unless the blocks are in memory. Blocks that are in memory "
-                    "cost nothing but their writing.")
-    if found.request_bytes < found.block_bytes:
-        told.append(f"Requests are smaller than blocks, so writes read first wherever a partition begins. A volblocksize of "
-                    f"{request} spares that.")
-    return [*told, "What this costs in time: notebooks/14_lun_alignment.ipynb."]
+        return [*sentences, f"No partition straddles blocks of {block}."]
+    sentences.append(f"{len(straddling_rows)} of {counted(len(alignment.rows), 'partition')} straddle blocks of {block}: "
+                     f"{', '.join(straddling_rows)}.")
+    if first < max(row.blocks_read_first for row in alignment.rows):
+        sentences.append("Each write of theirs then waits for reads, unless the blocks are in memory. Blocks that are in "
+                         "memory cost nothing but their writing.")
+    if alignment.request_bytes < alignment.block_bytes:
+        sentences.append("Requests are smaller than blocks, so writes read first wherever a partition begins. A "
+                         f"volblocksize of {request} spares that.")
+    return [*sentences, "What this costs in time: notebooks/14_lun_alignment.ipynb."]

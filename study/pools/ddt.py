@@ -1,24 +1,27 @@
 """The dedup table of a user's own pool, from what `zdb -D` (to `-DDD`), `zdb -S` or `zpool status -D` prints.
 
     zdb -DD           DDT-sha256-zap-duplicate: 216 entries, size 1784 on disk, 2104 in core      a line for each object
+                      DDT-sha256-zap-unique: dspace=1638400; mspace=983040; entries=10240         since 2.3; of all
     zpool status -D   dedup: DDT entries 2873, size 390 on disk, 302 in core                      of an entry
                       dedup: DDT entries 265611, size 82.9M on disk, 51.0M in core, 51.0M cached (100.00%)    of all: 2.3
+                      dedup: DDT entries 445552, size 124M on disk, 72.1M in core       of all: zpool of 2.2, module of 2.3
     all, and zdb -S   a histogram, a row for each power of two of references, and `Total`
     zdb               dedup = 1.07, compress = 1.00, copies = 1.00, dedup * compress / copies = 1.07
 
 *In core* is no memory that was measured. It is the size of the table's blocks that are filled, uncompressed, over its
 entries (zdb.c, `dump_ddt`). `zdb -S` has no table: it prints what there would be, without a size.
 
+The last two forms of `zpool status` differ by their numbers alone. A size is of the whole table if an entry would have
+LEAST_ENTRY bytes then, and more than MOST_ENTRY else.
+
 Formats: zdb.c and zpool_main.c of onnv_147, illumos, OpenZFS 0.6 to 2.3; published outputs (tests/study/pools/ddt).
 """
-import gzip
 import re
-import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 from study.errors import UserError
-from study.pools.zdb import GZIP, UTF_16
+from study.pools import pasted
 from study.sizes import size_of
 
 TOO_LONG = re.compile(r"\d{30,}")
@@ -26,6 +29,8 @@ COMMANDS = "zdb -DD POOL"
 SIZE = r"(\d+(?:\.\d+)?[KMGTPE]?B?)"
 OBJECT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
                     rf"(\d+) entries, size {SIZE} on disk, {SIZE} in core\b")
+OBJECT_OF_FDT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
+                           r"dspace=(\d+); mspace=(\d+); entries=(\d+)")
 STATUS = re.compile(rf"\s*(?:dedup:\s+)?DDT entries (\d+), size {SIZE} on disk, {SIZE} in core"
                     rf"(?:, {SIZE} cached \(.*\))?\s*$")
 HEAD = re.compile(r"\s*bucket\s+allocated\s+referenced")
@@ -34,9 +39,20 @@ SIMULATED = re.compile(r"\s*Simulated DDT histogram:")
 ROW = re.compile(rf"\s*(Total|\d[\d.]*[KMGTPE]?)(?:\s+{SIZE})" + rf"\s+{SIZE}" * 7 + r"\s*$")
 RATIO = re.compile(r"\s*dedup = (\d+\.\d+)")
 NONE = re.compile(r"\s*(?:dedup: )?(?:no DDT entries|All DDTs are empty)", re.MULTILINE)
+NO_DEDUP = "{} is of a pool without dedup: its table is empty; `zdb -S POOL` prints what dedup would find"
 RULE = re.compile(r"[\s_\-]*$|\s*refcnt\s+blocks")
 ANY = re.compile(r"\bDDT\b|\bdedup\b")
+LEAST_ENTRY, MOST_ENTRY = 32, 2**16     # B; an entry in core has 70 at least, and tables of few entries have 10 KiB for each
 ROUNDED = 1.03      # three digits, of several rows
+
+
+class _Object(NamedTuple):
+    """A part of the table: entries, and the bytes of all of them."""
+    checksum: str
+    kind: str           # ditto, duplicate, unique
+    entries: int
+    disk_bytes: int
+    core_bytes: int
 
 
 class Bucket(NamedTuple):
@@ -60,6 +76,7 @@ class Ddt(NamedTuple):
     is_simulated: bool
     buckets: tuple[Bucket, ...]     # none of `zdb -D`
     printed_ratio: float | None
+    is_of_all: bool = False         # the sizes that were printed are of the whole table, which was told by them alone
 
     @property
     def total(self) -> Bucket | None:
@@ -77,13 +94,7 @@ class Ddt(NamedTuple):
 
 def read(path: Path) -> Ddt:
     """The table that a file tells of. UserError, one sentence, if there is none or it cannot be."""
-    try:
-        content = path.read_bytes()
-        content = gzip.decompress(content) if content.startswith(GZIP) else content
-        text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
-    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
-        raise UserError(f"{path} is not text; give what `{COMMANDS}` prints") from None
-    return parse(text, str(path))
+    return parse(pasted.read(path, COMMANDS), str(path))
 
 
 def parse(text: str, name: str) -> Ddt:
@@ -91,43 +102,50 @@ def parse(text: str, name: str) -> Ddt:
     if number := TOO_LONG.search(text):
         raise UserError(f"{name}: a number has {len(number[0])} digits, more than any pool's; give what `{COMMANDS}` prints")
     lines = text.splitlines()
-    objects = [match for line in lines if (match := OBJECT.match(line))]
+    objects = [_Object(match[1], match[2], int(match[3]), *(int(match[3]) * size_of(match[i], "size of an entry")
+                                                            for i in (4, 5)))
+               for line in lines if (match := OBJECT.match(line))]
+    objects += [_Object(match[1], match[2], int(match[5]), int(match[3]), int(match[4]))
+                for line in lines if (match := OBJECT_OF_FDT.match(line))]
     status = [match for line in lines if (match := STATUS.match(line))]
     is_simulated = any(SIMULATED.match(line) for line in lines)
     if not objects and not status and not is_simulated:
         _refuse(text, name)
-    if len(status) > 1 or len({(match[1], match[2]) for match in objects}) < len(objects) or (status and objects):
+    if len(status) > 1 or len({each[:2] for each in objects}) < len(objects) or (status and objects):
         raise UserError(f"{name} has more than one table, of two pools or of one at two times; give the output for one pool")
+    if status and not int(status[0][1]):
+        raise UserError(NO_DEDUP.format(name))
     buckets = _histogram(lines, name)
     ratio = next((float(match[1]) for line in lines if (match := RATIO.match(line))), None)
     if not buckets and ratio is None:
         raise UserError(f"{name} ends before the histogram, so it is cut; give the whole output of `{COMMANDS}`")
-    entries, core, disk = _sizes(objects, status, name)
-    made = Ddt(entries or sum(bucket.blocks for bucket in buckets), core, disk, is_simulated, buckets, ratio)
+    entries, core, disk, is_of_all = _sizes(objects, status)
+    made = Ddt(entries=entries or sum(bucket.blocks for bucket in buckets), in_core_bytes=core, on_disk_bytes=disk,
+               is_simulated=is_simulated, buckets=buckets, printed_ratio=ratio, is_of_all=is_of_all)
     _check(made, name)
     return made
 
 
 def _refuse(text: str, name: str) -> None:
     if NONE.search(text):
-        raise UserError(f"{name} is of a pool without dedup: its table is empty; `zdb -S POOL` prints what dedup would find")
+        raise UserError(NO_DEDUP.format(name))
     complaint = ("has no line of a table's size that is whole, so it is cut or changed" if ANY.search(text) else
                  "has nothing of a dedup table")
     raise UserError(f"{name} {complaint}; give what `{COMMANDS}`, `zdb -S POOL` or `zpool status -D POOL` prints")
 
 
-def _sizes(objects: list[re.Match], status: list[re.Match], name: str) -> tuple[int, int | None, int | None]:
-    """Entries, bytes in core and on disk, of all objects together."""
+def _sizes(objects: list[_Object], status: list[re.Match]) -> tuple[int, int | None, int | None, bool]:
+    """Entries, bytes in core and on disk, of all objects together; whether these were told by the numbers alone."""
     if status:
-        entries, of_all = int(status[0][1]), status[0][4] is not None
-        disk, core = (size_of(status[0][i], "size of the table") * (1 if of_all else entries) for i in (2, 3))
-        return entries, core, disk
+        entries, is_said = int(status[0][1]), status[0][4] is not None
+        disk, core = (size_of(status[0][i], "size of the table") for i in (2, 3))
+        is_of_all = is_said or (core >= LEAST_ENTRY * entries and core > MOST_ENTRY)
+        times = 1 if is_of_all else entries
+        return entries, core * times, disk * times, is_of_all and not is_said
     if not objects:
-        return 0, None, None
-    counts = [int(match[3]) for match in objects]
-    disk, core = (sum(n * size_of(match[i], "size of an entry") for n, match in zip(counts, objects, strict=True))
-                  for i in (4, 5))
-    return sum(counts), core, disk
+        return 0, None, None, False
+    return (sum(each.entries for each in objects), sum(each.core_bytes for each in objects),
+            sum(each.disk_bytes for each in objects), False)
 
 
 def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
@@ -138,7 +156,8 @@ def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
         return ()
     if whole and heads[-1] < whole[-1]:
         raise UserError(f"{name} ends before the histogram of the whole table, so it is cut; give the whole output")
-    rows, total = [], None
+    rows: list[Bucket] = []
+    total = None
     for n, line in enumerate(lines[heads[-1] + 1:], start=heads[-1] + 2):
         match = ROW.match(line)
         if match and match[1] == "Total":
@@ -146,8 +165,12 @@ def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
             break
         if match:
             rows.append(_bucket(match))
+        elif not RULE.match(line) and not rows:
+            raise UserError(f"{name} has a histogram without a row, so that zdb counted no block; run it again, or with "
+                            "another release of zdb")
         elif not RULE.match(line):
-            raise UserError(f"{name}, line {n}: '{line.strip()}' is no row of the histogram; give the output unchanged")
+            raise UserError(f"{name}, line {n}: '{line.strip()[:100]}' is no row of the histogram; give the output "
+                            "unchanged")
     if total is None:
         raise UserError(f"{name} ends inside its histogram, before the row Total, so it is cut; give the whole output")
     for column in Bucket._fields[1:]:

@@ -250,6 +250,8 @@ def notes(slabs: list[Slab]) -> list[str]:
         described = [described_space.described_by(slab) for slab in metaslabs]
         lines += [f"of {described.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
                   for kind, sentence in ASSUMED.items() if kind in described]
+    if not all(slab.has_header for slab in of_data):
+        lines.append("no line says which vdev the metaslabs are of, so that all are taken as of one")
     return [*lines, *filter(None, [left_out(slabs)])]
 
 

@@ -20,12 +20,9 @@ not printed. It is a power of two, and follows from offset and number. In the ol
 of offsets; of a metaslab 0 alone, from its free percentage. On dRAID a metaslab begins a little later, with a whole
 stripe.
 """
-import codecs
-import gzip
 import itertools
 import math
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -33,19 +30,21 @@ from typing import NamedTuple, NoReturn
 from model.devices.sectors import SECTOR_BYTES
 from model.zfs.metaslab.new_pool import SMALLEST_SHIFT
 from study.errors import UserError
+from study.pools import pasted
 from study.sizes import size_of
 
 COUNT, OFFSET = r"\d{1,19}", "[0-9a-f]{1,16}"      # 64 bits
 NUMBER = rf"{COUNT}(?:\.{COUNT})?[KMGTPE]?"
-GZIP = b"\x1f\x8b"
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)      # of files that PowerShell has written
 OF_GROUPS = re.compile(rf"\s*vdev\s+{COUNT}\s+metaslabs\s+{COUNT}\s+fragmentation", re.MULTILINE)     # of zdb -M
+CANNOT_OPEN = re.compile(r"zdb: can't open '[^']*'", re.MULTILINE)
+OF_ZPOOL_LIST = re.compile(r"\bSIZE\b.*\bFRAG\b.*\bCAP\b")
 OF_A_DATASET = re.compile(r"\s*Dataset \S+ \[", re.MULTILINE)
 OF_A_METASLAB = re.compile(rf"\bmetaslab\s+{COUNT}\s+offset\b|^\W*metaslab\s+{COUNT}\b")    # whatever became of the line
 OF_LOG_SPACE_MAPS = re.compile(r".*\bms_unflushed_phys\b|\s*unflushed txg=")
 HEADER = re.compile(rf"\s*metaslabs\s+({COUNT})\s+offset\b")
 VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
 SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
+BROKEN = re.compile(rf"\s*metaslab\s+{COUNT}\b")
 OLD_SLAB = re.compile(rf"\s+({OFFSET})\s+({COUNT})\s+({NUMBER})\s*$")
 STATISTICS = re.compile(rf"\s*segments\s+({COUNT})\s+maxsize\s+({NUMBER})\s+freepct\s+({COUNT})%")
 HISTOGRAM = re.compile(rf"\s*(On-disk|In-memory) histogram:(?:\s*fragmentation\s+({COUNT}))?")
@@ -74,18 +73,13 @@ class Slab(NamedTuple):
     sector_bytes: int = 512         # of the vdev, where it is known
     is_in_memory: bool = False      # the histogram is
     has_log: bool = False           # changes may wait in log space maps, which are in the histogram and not in `free`
+    has_header: bool = True         # a line above says which vdev it is of
     is_by_histogram: bool = False   # free_bytes, since what was printed does not fit
 
 
 def read(path: Path) -> list[Slab]:
     """The metaslabs in a file. UserError, one sentence, if there are none or one cannot be."""
-    try:
-        content = path.read_bytes()
-        content = gzip.decompress(content) if content.startswith(GZIP) else content
-        text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
-    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
-        raise UserError(f"{path} is not text; give what `zdb -mm POOL` prints") from None
-    return parse(text, str(path))
+    return parse(pasted.read(path, "zdb -mm POOL"), str(path))
 
 
 def parse(text: str, name: str) -> list[Slab]:
@@ -100,7 +94,13 @@ def parse(text: str, name: str) -> list[Slab]:
 
 
 def _refuse(text: str, name: str) -> NoReturn:
-    """What zdb prints when it is asked for something else."""
+    """What zdb prints when it is asked for something else, and zpool."""
+    if opened := CANNOT_OPEN.search(text):
+        raise UserError(f"{name} has no metaslab, but zdb's complaint \"{opened[0][5:]}\"; name its cache file by -U "
+                        "(TrueNAS: /data/zfs/zpool.cache), or give -e for an exported pool")
+    if OF_ZPOOL_LIST.search(text):
+        raise UserError(f"{name} is what `zpool list` prints; give its CAP and FRAG by --fill and --fragmentation instead, "
+                        "or a file with what `zdb -mm POOL` prints")
     complaint = ("is what `zdb -M` prints, of groups of metaslabs" if OF_GROUPS.search(text) else
             "is what `zdb` prints of a dataset" if OF_A_DATASET.search(text) else
             "has no line of a metaslab of a vdev for all data")
@@ -109,17 +109,19 @@ def _refuse(text: str, name: str) -> NoReturn:
 
 def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:
     """The metaslabs, each with what stands below it."""
-    vdev, purpose, slab, source, of_vdev, has_log, seen = 0, "", None, None, None, False, set()
-    for n, line in enumerate(lines, start=1):
+    vdev, purpose, slab, source, of_vdev, has_log = 0, "", None, None, None, False
+    seen: set[int] = set()
+    for n, line in _joined(lines):
         started, headed = _start(line, vdev, purpose, of_vdev, has_log), VDEV.match(line)
         if not started and OF_A_METASLAB.search(line):
-            raise UserError(f"{name}, line {n}: '{line.strip()}' is cut, wrapped or changed; give the output unchanged")
+            raise UserError(f"{name}, line {n}: '{line.strip()[:100]}' is cut, wrapped or changed; give the "
+                            "output unchanged")
         if counted := HEADER.match(line):
             of_vdev = int(counted[1])
         if started or headed:
             if slab:
                 yield slab
-            slab, source = started, None
+            slab, source = started and started._replace(has_header=bool(seen)), None
             if headed and not started:
                 vdev, purpose, of_vdev = int(headed[1]), headed[2] or "", None
                 has_log = bool(OF_LOG_SPACE_MAPS.match(line))
@@ -134,6 +136,23 @@ def _slabs(lines: Iterable[str], name: str) -> Iterator[Slab]:
             slab = _with_line(slab, line, source)
     if slab:
         yield slab
+
+
+def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, from 1; a metaslab's that a mail has wrapped, with the next."""
+    held, held_at = "", 0
+    for n, line in enumerate(lines, start=1):
+        if held and SLAB.match(whole := f"{held.rstrip()} {line.strip()}"):
+            yield held_at, whole
+            held = ""
+            continue
+        if held:
+            yield held_at, held
+        held, held_at = (line, n) if BROKEN.match(line) and not SLAB.match(line) else ("", 0)
+        if not held:
+            yield n, line
+    if held:
+        yield held_at, held
 
 
 def _start(line: str, vdev: int, purpose: str, of_vdev: int | None, has_log: bool) -> Slab | None:

@@ -164,15 +164,16 @@ def taken_after_hours(machine: Scenario) -> tuple[str, ...]:
 
 
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS,
-           budget: run_length.Budget = run_length.BUDGET, safe_only: bool = False) -> Advice:
-    """`safe_only`: what trades safety is no rung of the ladder, and is not tried."""
+           budget: run_length.Budget = run_length.BUDGET, safe_only: bool = False, kept_as: str | None = None) -> Advice:
+    """`safe_only`: what trades safety is no rung of the ladder, and is not tried. `kept_as`: see
+    `study.predictions.predict.compare`; the runs of all single steps."""
     machine = at_work(machine)
     all_steps = [step for step in steps(machine, spare) if is_safe(step) or not safe_only]
     tried = [step for step in all_steps if step.after is not None]
     scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
     smaller_by = predict.alike(scenarios, known.central(), budget)
-    runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=smaller_by)
+    runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=smaller_by, kept_as=kept_as)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())

@@ -18,7 +18,7 @@ from model.jit import sources
 from model.zfs import eras
 from study import console, memo
 from study.documents import priors
-from study.ensembles import intervals
+from study.ensembles import intervals, kept
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.machines import conf, pool_fill, run_length
@@ -29,6 +29,7 @@ from study.machines.storage import Zvol
 from study.project import digest, write_atomically
 
 DRAWS, SEEDS = 24, 1
+READS = ("hardware/*.toml",)
 EXPERIMENTS = {"postgres": "predict", "innodb": "sysbench", "oracle": "oracle"}
 UNITS = {"tps": "TPS", "response_mean": "ms", "response_p50": "ms", "response_p95": "ms", "response_p99": "ms",
          "wal_per_transaction": "B", "transactions_per_flush": "1", "checkpoints": "1"}
@@ -55,17 +56,19 @@ def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experime
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
             budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
-            smaller_by: float | None = None) -> pd.DataFrame:
+            smaller_by: float | None = None, kept_as: str | None = None) -> pd.DataFrame:
     """`scenario` (its place in the list), `draw`, `seed`, `is_whole` (whether a run holds a whole interval between
     checkpoints), and a column per quantity. `budget`: transactions of a run; `known`: of more scenarios than these, so that
-    runs of several calls have common draws; `smaller_by`: see `alike`."""
-    runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by)
+    runs of several calls have common draws; `smaller_by`: see `alike`; `kept_as`: name of the kept ensemble that the runs
+    are read from (`study.ensembles.kept`)."""
+    runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by, kept_as)
     return runs.assign(is_whole=[lengths[place].is_whole for place in runs.scenario])
 
 
 def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
                          budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
-                         smaller_by: float | None = None) -> tuple[pd.DataFrame, list[run_length.Length]]:
+                         smaller_by: float | None = None,
+                         kept_as: str | None = None) -> tuple[pd.DataFrame, list[run_length.Length]]:
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
@@ -74,7 +77,10 @@ def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, expe
     rows = priors.draws(known, draws, seed=1).to_dict("records")
     calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
              for draw in range(draws) for seed in range(seeds)]
-    return pd.DataFrame([row for row in on_all_processors(_row, calls)]), lengths
+    if kept_as is None:
+        return pd.DataFrame(on_all_processors(_row, calls)), lengths
+    ensemble = kept.Ensemble(kept_as, __name__, None, READS)
+    return pd.DataFrame([row for rows in kept.rows(ensemble, lambda *call: [_row(*call)], calls) for row in rows]), lengths
 
 
 def alike(scenarios: list[Scenario], values: dict, budget: run_length.Budget = run_length.BUDGET) -> float | None:
@@ -185,7 +191,11 @@ def notes(machine: Scenario) -> tuple[str, ...]:
     """What a reader must know: safety that is traded, settings without effect, rules of another time."""
     lines = list(dangers(machine)) + [GUEST] * isinstance(machine.files, Zvol)
     kind = machine.database.kind
-    lines += [f"{name}: {why}" for name in machine.database.conf if (why := conf.unfelt(kind, name))]
+    reasons = {name: conf.unfelt(kind, name) for name in machine.database.conf}
+    lines += [f"{', '.join(name for name in reasons if reasons[name] == why)}: {why}"
+              for why in dict.fromkeys(filter(None, reasons.values()))]
+    if "innodb_redo_log_capacity" in machine.database.conf:
+        lines.append("innodb_redo_log_capacity is taken as two log files of half of it")
     if machine.database.kind == "innodb" and machine.database.version is None:
         lines.append("the version of MySQL is left out: 5.4 of 2009 is taken, with sysbench 0.4 and no binary log. Newer "
                      "ones take up to twice the processor time for a write.")

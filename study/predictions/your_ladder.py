@@ -36,10 +36,10 @@ def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device:
 
 
 def next_steps(machine: Scenario, spare: str, draws: int, budget: run_length.Budget,
-               safe_only: bool = False) -> advise.Advice:
-    """What each step gains on it, with one device to spare."""
+               safe_only: bool = False, kept_as: str | None = None) -> advise.Advice:
+    """What each step gains on it, with one device to spare. `kept_as`: see `study.predictions.predict.compare`."""
     devices = () if spare == NO_DEVICE else (Devices(sheet=spare),)
-    return advise.advise(machine, devices, draws, budget, safe_only)
+    return advise.advise(machine, devices, draws, budget, safe_only, kept_as)
 
 
 def as_it_is(advice: advise.Advice) -> pd.DataFrame:

@@ -17,15 +17,15 @@ OURS = [sources.ROOT / name for name in sources.PACKAGES]     # these are known 
 
 def modules(folder: Path, code: Iterable[str]) -> list[Path]:
     """Files of the modules in `folder` and its packages that some cells reach by imports, sorted."""
-    found: set[Path] = set()
+    reached: set[Path] = set()
     to_read = [(text, "") for text in code]
     while to_read:
         for path in _files(folder, *to_read.pop()):
-            if path not in found and not any(path.is_relative_to(ours) for ours in OURS):
-                found.add(path)
+            if path not in reached and not any(path.is_relative_to(ours) for ours in OURS):
+                reached.add(path)
                 package = ".".join(path.parent.relative_to(folder).parts)
                 to_read.append((path.read_text(encoding="utf-8", errors="replace"), package))
-    return sorted(found)
+    return sorted(reached)
 
 
 def _files(folder: Path, text: str, package: str) -> Iterator[Path]:

@@ -195,6 +195,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "10_your_ladder": Notebook(
+        keeps=("your-ladder-steps",),
         reads=("priors.toml", "advice.toml", "hardware/*.toml", "trials/*/*"), minutes=3.0,
         parameters={
             "disk": Parameter(kind="str", choices=SHEETS, help="sheet of the disks of the pool, of data/hardware"),

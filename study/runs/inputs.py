@@ -99,8 +99,8 @@ def _files(folder: Path, text: str) -> list[Path]:
 
 def _or_too_many(files: Iterator[Path], place: Path) -> list[Path]:
     """The files, or the folder that they are in if they are more than `MAX_IN_A_FOLDER`."""
-    some = list(itertools.islice(files, MAX_IN_A_FOLDER + 1))
-    return some if len(some) <= MAX_IN_A_FOLDER else [place]
+    first = list(itertools.islice(files, MAX_IN_A_FOLDER + 1))
+    return first if len(first) <= MAX_IN_A_FOLDER else [place]
 
 
 def _below(place: Path) -> Iterator[Path]:

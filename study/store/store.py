@@ -292,7 +292,8 @@ def _insert_import(connection: DuckDBPyConnection, source: str, folder: Path, ru
     """A run that `study ingest` kept, tables as the migration 010 says."""
     if not is_whole(folder):
         raise ValueError("a file is not as it was left")
-    run_id, clocks = run["run_id"], [{**one, "run_id": run["run_id"], "gaps": len(one["gaps"])} for one in run["series"]]
+    run_id = run["run_id"]
+    clocks = [{**series, "run_id": run_id, "gaps": len(series["gaps"])} for series in run["series"]]
     _insert(connection, "runs", [{"run_id": run_id, "source": source, "origin": "imported", "name": run["name"],
                                   "label": run["label"], "status": run["status"], "reason": run["reason"],
                                   "started": run["started"]}])

@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 with atheris.instrument_imports(include=["study.ingest"]):
     from study.errors import UserError
-    from study.ingest import imports
+    from study.ingest import clocks, given_runs, imports
     from support import zpool_text
 
 FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
@@ -37,11 +37,11 @@ def read(content: bytes, path: Path) -> None:
     """As far as an import reads before it keeps."""
     path.write_bytes(content)
     try:
-        for module, sources in imports.recognised(imports.Given("x", [(path, path.name)], []))[0].items():
+        for module, sources in imports.recognised(given_runs.Given("x", [(path, path.name)], []))[0].items():
             if sources[0].kind not in ("log", "raw"):
                 for series in imports._read(module, sources, path.parent, imports.Options()).series:
                     series.table()
-                    imports._of_series(module.TOOL, series)
+                    clocks.of_series(module.TOOL, series)
     except UserError:
         pass
 

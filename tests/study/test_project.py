@@ -223,7 +223,7 @@ def test_notebooks_read_as_essays(path):
     parameters.schema(path, catalogue.STUDY[path.stem].parameters)
 
 
-@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)
 def test_prose_of_notebooks_is_short(path):
     for cell in parameters.cells(path):
         if cell.kind == "markdown":

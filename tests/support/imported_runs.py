@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from study.ingest import imports
+from study.ingest import given_runs, imports
 from study.runs.folder import manifest
 from study.store import store
 
@@ -47,7 +47,7 @@ def bring(runs, tmp_path, tables):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
         chosen = imports.Options(**options)
-        [run] = imports.given([path], chosen.label)
+        [run] = given_runs.given([path], chosen.label)
         return Brought(imports.imported(run, chosen), tables)
 
     return brought

@@ -56,16 +56,16 @@ def minutes() -> dict[str, float]:
     times = {}
     for path in catalogue.books():
         text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
-        told = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
-        if told is not None:
-            number = words.index(told[1]) if told[1] in words else int(told[1])
-            times[path.stem] = number if told[2] == "minute" else number / 60
+        stated = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
+        if stated is not None:
+            number = words.index(stated[1]) if stated[1] in words else int(stated[1])
+            times[path.stem] = number if stated[2] == "minute" else number / 60
     return times
 
 
 def times() -> dict[str, str]:
     """The same, for readers."""
-    return {name: f"{told:.0f} min" if told >= 1 else f"{60 * told:.0f} s" for name, told in minutes().items()}
+    return {name: f"{minute:.0f} min" if minute >= 1 else f"{60 * minute:.0f} s" for name, minute in minutes().items()}
 
 
 Row = tuple[str, str, str, str]     # claim or question, published, simulated, grade

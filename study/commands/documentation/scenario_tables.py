@@ -8,7 +8,7 @@ from pydantic_core import PydanticUndefined
 
 from model.zfs import eras
 from study.commands.documentation.markdown import table
-from study.machines import conf, not_simulated, scenario
+from study.machines import conf, not_simulated, scenario, unfelt
 from study.machines import database as scenario_database
 from study.machines import storage as scenario_storage
 from study.project import ROOT
@@ -47,10 +47,10 @@ def settings() -> str:
     for database, (file, known) in conf.KNOWN.items():
         rows = [(f"`{name}`", _setting(values)) for name, values in sorted(known.items())]
         lines += [f"### {database} ({file})", "", table(("setting", "values"), rows), ""]
-    for why in dict.fromkeys(conf.UNFELT.values()):
-        names = ", ".join(f"`{name}`" for name, reason in sorted(conf.UNFELT.items()) if reason == why)
-        lines += ["| accepted for PostgreSQL without effect | why |", "| --- | --- |", f"| {names} | {why} |", ""]
-    return "\n".join(lines[:-1])
+    left_out = [(database, why, len(of_it), ", ".join(f"`{name}`" for name in of_it[:4]))
+            for database, names in unfelt.NAMES.items() for why in dict.fromkeys(names.values())
+            if (of_it := [name for name, reason in names.items() if reason == why])]
+    return "\n".join([*lines, table(("database", "taken without effect, since", "settings", "such as"), left_out)])
 
 
 def names_of_eras() -> str:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from study.ensembles import correlation
 from study.ensembles.correlation import Analysis
-from study.experiments.allocator_2010 import order_entry as order_entry_2010
+from study.experiments.allocator_2010 import order_entry_machine, order_entry_pool, order_entry_series
 from study.experiments.allocator_2010 import rules as order_entry_rules
 
 POSITIONING, COUNT = "disks that seek and turn", "every I/O costs the same"
@@ -14,9 +14,9 @@ POSITIONING, COUNT = "disks that seek and turn", "every I/O costs the same"
 def equal(runs: pd.DataFrame, parameters: dict) -> pd.DataFrame:
     """The series again on disks whose every I/O takes the mean service time of `runs`: as many runs of the old
     rules on the machine of `04_oltp_gain` with these parameters, as a table."""
-    service_ns, machine = service_of(runs), order_entry_2010.of_notebook(parameters)
+    service_ns, machine = service_of(runs), order_entry_machine.of_notebook(parameters)
     rules = order_entry_rules.old_rules()
-    return correlation.wide(order_entry_2010.series(machine, rules, len(runs), parameters["seed"], service_ns).table)
+    return correlation.wide(order_entry_series.series(machine, rules, len(runs), parameters["seed"], service_ns).table)
 
 
 def service_of(runs: pd.DataFrame) -> int:
@@ -26,8 +26,8 @@ def service_of(runs: pd.DataFrame) -> int:
 
 def engines(runs: pd.DataFrame, parameters: dict) -> pd.DataFrame:
     """For the run store: what the allocator's engine places in a small pool of such disks."""
-    machine = order_entry_2010.of_notebook(parameters | order_entry_2010.SMALL)
-    return order_entry_2010.engines(machine._replace(service_ns=service_of(runs)), parameters["seed"])
+    machine = order_entry_machine.of_notebook(parameters | order_entry_machine.SMALL)
+    return order_entry_pool.engines(machine._replace(service_ns=service_of(runs)), parameters["seed"])
 
 
 def compared(analyses: dict[str, Analysis]) -> pd.DataFrame:

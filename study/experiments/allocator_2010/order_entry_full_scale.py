@@ -16,9 +16,11 @@ from study import project
 from study.ensembles.correlation import of_series
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.experiments.allocator_2010.order_entry import POOL_COLUMNS, TPS, Series, Setup, compare, setup
+from study.experiments.allocator_2010.order_entry import compare
 from study.experiments.allocator_2010.order_entry import metrics as metrics_of_series
 from study.experiments.allocator_2010.order_entry_cycle import cycle
+from study.experiments.allocator_2010.order_entry_machine import Setup, setup
+from study.experiments.allocator_2010.order_entry_series import POOL_COLUMNS, TPS, Series
 from study.experiments.protocol import Comparison
 
 FILE = "full_scale/order_entry.csv"

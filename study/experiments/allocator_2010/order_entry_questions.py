@@ -13,33 +13,15 @@ from study.documents import priors
 from study.ensembles import effects, ensembles, intervals, kept
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.processors import on_all_processors
-from study.experiments.allocator_2010 import appliance, order_entry
-from study.experiments.allocator_2010.order_entry import (
-    EXPERIMENT,
-    REDUCTION,
-    TPS,
-    WARM_S,
-    Series,
-    Setup,
-    aged,
-    all_series,
-    gain,
-    go_on,
-    measure,
-    of_case,
-    record_asize,
-    reduction,
-    settled,
-    setup,
-    statistics,
-)
+from study.experiments.allocator_2010 import appliance
+from study.experiments.allocator_2010.order_entry import EFFECT as GAIN
+from study.experiments.allocator_2010.order_entry import REDUCTION, of_case
 from study.experiments.allocator_2010.order_entry_cycle import cycle
+from study.experiments.allocator_2010.order_entry_machine import EXPERIMENT, WARM_S, Setup, record_asize, setup
+from study.experiments.allocator_2010.order_entry_pool import aged, go_on, measure, settled
+from study.experiments.allocator_2010.order_entry_series import TPS, Series, all_series, gain, reduction, statistics
 from study.experiments.allocator_2010.rules import ALL, STEPS, new_rules, old_rules
 from study.pools import engine_share
-
-# What notebook 04 asks of the experiment itself.
-GAIN, predict, table, metrics_of_series = order_entry.EFFECT, order_entry.predict, order_entry.table, order_entry.metrics
-not_modelled, verdict = order_entry.not_modelled, order_entry.verdict
 
 # --- what it is made of -------------------------------------------------------------------------------------------------
 

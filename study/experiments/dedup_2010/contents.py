@@ -51,10 +51,10 @@ def changed(database: bytes, pages: np.ndarray, seed: int, name: str) -> bytes:
 def _tar(objects: list[bytes], aligned: int) -> bytes:
     """A stream with a header before each object; each object begins at a multiple of `aligned`."""
     out = bytearray()
-    for one in objects:
+    for content in objects:
         out += b"h" * TAR_HEADER
         out += bytes(-len(out) % aligned)
-        out += one
+        out += content
         out += bytes(-len(out) % TAR_HEADER)
     return bytes(out)
 
@@ -66,7 +66,7 @@ def kinds(seed: int, mib: int = 4) -> dict[str, list[bytes]]:
     database = draws.bytes(mib * 2**20)
     images = [changed(database, draws.choice(n_pages, n_pages // 50, replace=False), seed, f"desktop {i}") for i in range(4)]
     objects = [draws.bytes(int(n)) for n in draws.integers(1000, 60_000, 60 * mib)]
-    later = [one for one in objects if draws.random() > 0.05]       # one in twenty was deleted between two streams
+    later = [content for content in objects if draws.random() > 0.05]       # one in twenty was deleted between two streams
     backups = [database]
     for day in range(3):
         backups.append(changed(backups[-1], draws.choice(n_pages, n_pages // 30, replace=False), seed, f"day {day}"))

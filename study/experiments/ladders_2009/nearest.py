@@ -42,6 +42,12 @@ def in_order_up_to(every: pd.DataFrame) -> list[float]:
     return [float(share) for share in faster.cummin(axis=1).mean()]
 
 
+def as_draws(ladder: Ladder, every: pd.DataFrame) -> pd.DataFrame:
+    """A row for each pair of a reading and a draw, a column for each rung: `pgbench-1/transactions.rate`."""
+    rates = every.pivot_table(index=["reading", "draw"], columns="rung", values=RATE)
+    return rates.set_axis([f"{rung.run}/{RATE}" for rung in ladder.rungs], axis=1)
+
+
 def metrics(ladder: Ladder, table: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     """For the run store: name, value, unit. `table` of `nearest`."""
     first = table.iloc[0]

@@ -42,3 +42,27 @@ def test_a_draw_that_shows_what_was_printed_is_off_by_nothing(monkeypatch):
     off = at_once.of_document(results, "a")
     assert list(off) == ["run/rate"]
     assert off["run/rate"].tolist() == pytest.approx([1.0, 2.0])
+
+
+def test_a_number_is_inferred_from_the_draws_that_have_the_others(monkeypatch):
+    """Of thirty draws ten have what was printed of a; they, and none of the others, have 5 to 14 of b."""
+    near = np.arange(30) < 10
+    draws = pd.DataFrame({"run/a": np.where(near, 50.0, 500.0), "run/b": np.where(near, 5.0 + np.arange(30), 90.0)})
+    for b, outside, can_tell_a in ((8.0, 1.0, True), (28.0, 27.5 / 14, False)):
+        monkeypatch.setattr(published, "runs", lambda b=b: [published.PublishedRun(
+            "x/run", "x", "", {"printed_step": {"a": 1.0, "b": 1.0}},
+            pd.DataFrame({"t": [np.nan] * 2, "name": ["a", "b"], "value": [50.0, b], "unit": ["1/s"] * 2}))])
+        table = at_once.each_left_out(draws, "x").set_index("number")
+        assert table.loc["b of run", ["left", "lowest", "highest"]].tolist() == [10, 5.0, 14.0]
+        assert table.outside["b of run"] == pytest.approx(outside)
+        assert (table.left["a of run"] > 0) is np.True_ if can_tell_a else np.isnan(table.outside["a of run"])
+        words = at_once.sentence_of_left_out(table.reset_index())
+        assert f"From all others {1 + can_tell_a} of 2 numbers can be inferred." in words
+        assert ("b of run, by a factor of 1.96" in words) is (b == 28.0)
+
+
+def test_what_is_inferred_of_nothing_is_not_inside():
+    table = pd.DataFrame({"number": ["a"], "printed": 1.0, "left": 0, "lowest": np.nan, "highest": np.nan,
+                          "outside": np.nan})
+    assert at_once.sentence_of_left_out(table).startswith("None of 1 numbers")
+    assert at_once.metrics_of_left_out(table).value.tolist() == [0, 0]

@@ -18,7 +18,7 @@ from study.ensembles.kept import HANDFUL, DoesNotComeOut, Ensemble
 from study.errors import UserError
 from study.experiments.ladders_2009.readings import LADDERS
 from study.pools import engine_share
-from study.project import ROOT
+from study.project import NOTEBOOKS, ROOT
 from study.runs import catalogue, plan
 
 CALLS = [(n,) for n in range(12)]
@@ -196,7 +196,9 @@ def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
     named = set(re.findall(r'(?:kept\.Ensemble|all_series|_rows)\("([\w-]+)"', text))
     by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings")}
     around = {f"{listed.keeps[0]}-nearest" for listed in catalogue.STUDY.values() if "nearest/" in " ".join(listed.reads)}
-    assert named | by_ladder | around == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
+    by_notebook = {name for path in NOTEBOOKS.glob("*.ipynb")
+                   for name in re.findall(r'kept_as=\\"([\w-]+)', path.read_text())}
+    assert named | by_ladder | around | by_notebook == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
 
 
 def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp_path, monkeypatch):

@@ -15,8 +15,7 @@ from model.zfs.vdev.raid import vdev_params
 from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.errors import UserError
-from study.experiments.allocator_2010 import appliance, exchange, exchange_machine
-from study.experiments.allocator_2010 import order_entry as order_entry_2010
+from study.experiments.allocator_2010 import appliance, exchange, exchange_machine, order_entry_machine, order_entry_pool
 from study.grades import claim_predictions
 from study.memo import ByKey
 from study.runs import catalogue
@@ -239,7 +238,7 @@ def test_both_engines_put_every_block_in_the_same_place_and_the_fast_one_serves_
     """Of a mail store, and of the small pools of the order entry and of disks whose every I/O costs the same."""
     shop = {"n_users": 16, "record_kib": 4, "n_disks": 4, "pool_fill": 0.2, "age": 0.1, "scale": 1024, "window_s": 0.5}
     for make in (lambda engine: exchange.engines(exchange.setup(seconds=2.0, engine=engine), 1),
-                 lambda engine: order_entry_2010.engines(order_entry_2010.of_notebook(shop | {"engine": engine}), 1)):
+                 lambda engine: order_entry_pool.engines(order_entry_machine.of_notebook(shop | {"engine": engine}), 1)):
         fast, exact = (by_engine(make(engine)) for engine in ("fast", "exact"))
         assert fast["engines.places"] == exact["engines.places"]
         assert (fast["engines.fast-share"], exact["engines.fast-share"]) == (100, 0)

@@ -14,7 +14,7 @@ from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.errors import UserError
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
-from study.experiments.allocator_2010 import order_entry_questions
+from study.experiments.allocator_2010 import order_entry_machine, order_entry_pool, order_entry_questions, order_entry_series
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.order_entry_cycle import cycle, of_falls, skewness, turning_points
 from study.memo import ByKey
@@ -26,7 +26,7 @@ YOUNG = {"age": 0.05, "n_disks": 4, "pool_fill": 0.02}
 
 @pytest.fixture(scope="module")
 def runs():
-    return order_entry_2010.compare(order_entry_2010.setup(**LIKE, **YOUNG), 8, 1)
+    return order_entry_2010.compare(order_entry_machine.setup(**LIKE, **YOUNG), 8, 1)
 
 
 # ---- machines ----
@@ -34,7 +34,7 @@ def runs():
 
 @pytest.mark.parametrize("scale", [32, 128, 1024])
 def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
-    machine = order_entry_2010.setup(**LIKE | {"scale": scale})
+    machine = order_entry_machine.setup(**LIKE | {"scale": scale})
     orders, space = machine.orders, machine.n_metaslabs * machine.metaslab_bytes
     assert 100 <= machine.n_metaslabs <= METASLABS_PER_VDEV
     assert orders.n_vdevs * space * scale == pytest.approx(11e12, rel=0.01)
@@ -44,38 +44,38 @@ def test_what_is_a_share_of_the_pool_does_not_change_with_the_scale(scale):
     assert (orders.txg.min_limit * 32, orders.max_limit * 32) == (2**25, 6 * 2**33)
     stock = priors.read("order_entry").central()["dirty_buffers"]
     assert orders.dirty_target * 2 * scale == pytest.approx(stock, rel=0.01)      # the share of the database that it was
-    assert orders.op_ns == order_entry_2010.setup(**LIKE).orders.op_ns
+    assert orders.op_ns == order_entry_machine.setup(**LIKE).orders.op_ns
 
 
 def test_a_pool_is_as_full_as_is_said():
-    machine = order_entry_2010.setup(**LIKE, pool_fill=0.5)
-    site = order_entry_2010.aged(machine._replace(age=0.0), order_entry_rules.old_rules(), 1)
+    machine = order_entry_machine.setup(**LIKE, pool_fill=0.5)
+    site = order_entry_pool.aged(machine._replace(age=0.0), order_entry_rules.old_rules(), 1)
     taken = site.space.class_allocated[0] / site.space.class_space[0]
     above = sum(tree(machine.orders.n_records)[1:]) * 2 * machine.orders.indirect_bytes / site.space.class_space[0]
     assert taken == pytest.approx(0.5 + above, abs=0.002)
 
 
 def test_an_indirect_block_takes_what_its_pointers_compress_to():
-    assert order_entry_2010.setup(**LIKE).orders.indirect_bytes == 8192  # 7 to 7.5 KiB (spec 5.1), in blocks of 4 KiB
+    assert order_entry_machine.setup(**LIKE).orders.indirect_bytes == 8192  # 7 to 7.5 KiB (spec 5.1), in blocks of 4 KiB
 
 
 def test_every_prior_and_every_choice_makes_a_machine():
     known = priors.read("order_entry")
-    first = order_entry_2010.setup(**LIKE)
+    first = order_entry_machine.setup(**LIKE)
     for prior in known.priors:
         for value in (prior.low, prior.high):
-            machine = order_entry_2010.setup(**LIKE, **{prior.name: value})
+            machine = order_entry_machine.setup(**LIKE, **{prior.name: value})
             assert [type(field) for field in machine.orders] == [type(field) for field in first.orders]
     for switch in known.switches:
         for choice in switch.choices:
-            order_entry_2010.setup(**LIKE, **{switch.name: choice})
+            order_entry_machine.setup(**LIKE, **{switch.name: choice})
 
 
 @pytest.mark.parametrize("extreme", [
     {"dirty_buffers": 2e4}, {"dirty_buffers": 4e6}, {"writer_outstanding": 16}, {"writer_outstanding": 1024}])
 def test_writers_write_what_is_changed_before_anything_is_measured(extreme):
-    machine = order_entry_2010.setup(**LIKE | {"window_s": 3.0}, **YOUNG, **extreme)
-    seen = order_entry_2010.measure(order_entry_2010.aged(machine, order_entry_rules.old_rules(), 1), machine).tally
+    machine = order_entry_machine.setup(**LIKE | {"window_s": 3.0}, **YOUNG, **extreme)
+    seen = order_entry_pool.measure(order_entry_pool.aged(machine, order_entry_rules.old_rules(), 1), machine).tally
     assert seen["writes"] == pytest.approx(seen["dirtyings"], rel=0.35)
 
 
@@ -91,27 +91,27 @@ def test_each_step_changes_one_thing_and_all_of_them_make_the_new_rules():
 
 
 def test_where_the_database_alone_takes_more_than_was_asked_for_that_is_said():
-    machine = order_entry_2010.setup(**LIKE, n_disks=10, pool_fill=0.02)
+    machine = order_entry_machine.setup(**LIKE, n_disks=10, pool_fill=0.02)
     assert machine.n_other == 0
     assert machine.pool_fill == pytest.approx(350 / 5000, rel=0.02)
     notebook = LIKE | {"n_disks": 10, "pool_fill": 0.02, "age": 1.0, "engine": "fast"}
     with pytest.raises(UserError, match="but the database alone takes"):
-        order_entry_2010.of_notebook(notebook)
-    assert order_entry_2010.of_notebook(notebook | {"pool_fill": 0.1}).pool_fill == pytest.approx(0.1, abs=0.001)
+        order_entry_machine.of_notebook(notebook)
+    assert order_entry_machine.of_notebook(notebook | {"pool_fill": 0.1}).pool_fill == pytest.approx(0.1, abs=0.001)
 
 
 # ---- what is predicted ----
 
 
 def predicted():
-    return order_entry_questions.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
+    return order_entry_2010.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
 
 
 @pytest.mark.slow
 def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     """Nothing of these experiments is a baseline: all of them are nonsense the second time."""
     before, honest = predicted(), published.runs
-    monkeypatch.setattr(order_entry_2010, "_MADE", ByKey())      # or the series are not made again
+    monkeypatch.setattr(order_entry_series, "_MADE", ByKey())      # or the series are not made again
     monkeypatch.setattr(published, "runs", lambda: [
         run._replace(metrics=run.metrics.assign(value=12345.678)) for run in honest()])
     assert claims.targets().set_index("claim_id").value["lutz-gain"] != 50
@@ -146,29 +146,29 @@ def test_statistics_agree_with_each_other(runs):
 
 
 def test_a_series_is_the_same_again_and_begins_like_a_shorter_one(runs, monkeypatch):
-    machine = order_entry_2010.setup(**LIKE, **YOUNG)
-    monkeypatch.setattr(order_entry_2010, "_MADE", ByKey())
-    shorter, again = (order_entry_2010.series(machine, order_entry_rules.old_rules(), n, 1) for n in (3, 8))
+    machine = order_entry_machine.setup(**LIKE, **YOUNG)
+    monkeypatch.setattr(order_entry_series, "_MADE", ByKey())
+    shorter, again = (order_entry_series.series(machine, order_entry_rules.old_rules(), n, 1) for n in (3, 8))
     assert again.table.equals(runs.before.table)
     assert again.first(3).table.equals(shorter.table)
     assert again.first(3).pool.equals(shorter.pool)
-    assert not order_entry_2010.series(machine, order_entry_rules.old_rules(), 8, 2).table.equals(again.table)
+    assert not order_entry_series.series(machine, order_entry_rules.old_rules(), 8, 2).table.equals(again.table)
 
 
 def test_ios_that_all_cost_the_same_cost_that():
-    machine = order_entry_2010.setup(**LIKE, **YOUNG)
-    table = order_entry_2010.series(machine, order_entry_rules.old_rules(), 1, 1, 5_000_000).table.set_index("name").value
+    machine = order_entry_machine.setup(**LIKE, **YOUNG)
+    table = order_entry_series.series(machine, order_entry_rules.old_rules(), 1, 1, 5_000_000).table.set_index("name").value
     assert table["disk.service_time"] == pytest.approx(5, rel=0.03)
 
 
 def test_gain_and_reduction_are_what_their_names_say():
     before, after = np.array([80.0, 120.0]), np.array([132.0, 148.0])
-    assert order_entry_2010.gain(before, after) == pytest.approx(40)
-    assert order_entry_2010.reduction(before, after) == pytest.approx(100 * (1 - (8 / 140) / (20 / 100)))
+    assert order_entry_series.gain(before, after) == pytest.approx(40)
+    assert order_entry_series.reduction(before, after) == pytest.approx(100 * (1 - (8 / 140) / (20 / 100)))
 
 
 def test_more_users_do_not_do_less(runs):
-    table = order_entry_questions.ladder(order_entry_2010.setup(**LIKE, **YOUNG), (1, 8), 2, 1)
+    table = order_entry_questions.ladder(order_entry_machine.setup(**LIKE, **YOUNG), (1, 8), 2, 1)
     tps = order_entry_questions.throughput(table)
     means = tps.groupby(["rules", "users"]).tps.mean()
     for rules in ("before", "after"):
@@ -182,7 +182,7 @@ def test_more_users_do_not_do_less(runs):
 
 def test_a_pool_to_a_finer_scale_is_measured_as_long_at_full_scale(monkeypatch):
     seen = []
-    monkeypatch.setattr(order_entry_2010, "series", lambda machine, rules, n_runs, seed, real=order_entry_2010.series: (
+    monkeypatch.setattr(order_entry_series, "series", lambda machine, rules, n_runs, seed, real=order_entry_series.series: (
         seen.append(machine), real(machine, rules, n_runs, seed))[1])
     machine = {"n_users": 4, "record_kib": 4, "scale": 1024, "window_s": 0.5}
     table = order_entry_questions.over_scales(((1024, 32), (2048, 64)), 3, 1, 1, **machine)
@@ -202,9 +202,9 @@ def test_at_equal_ratios_of_the_scales_a_record_has_as_many_indirect_blocks():
 
 def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
     """A notebook shows the one that it was given, and no age twice."""
-    prior = next(candidate for candidate in priors.read(order_entry_2010.EXPERIMENT).priors if candidate.name == "age")
+    prior = next(candidate for candidate in priors.read(order_entry_machine.EXPERIMENT).priors if candidate.name == "age")
     low, high = ensembles.others(prior)
-    machine = order_entry_2010.setup(**LIKE, **YOUNG)
+    machine = order_entry_machine.setup(**LIKE, **YOUNG)
     monkeypatch.setattr(order_entry_questions, "all_series", lambda name, calls: [machine.age for machine, *_ in calls])
     for age in (low * 1.0001, low * 0.9999, 1.0):
         by_age = order_entry_questions.by_age(machine._replace(age=age), 2, 1)
@@ -213,8 +213,8 @@ def test_of_ages_that_look_the_same_the_machines_is_taken(monkeypatch):
 
 
 def test_a_series_comes_back_from_what_is_kept_of_it():
-    call = order_entry_2010.setup(**LIKE, **YOUNG), order_entry_2010.old_rules(), 3, 1
-    runs, (back,) = order_entry_2010.series(*call), order_entry_2010.all_series("none", [call])
+    call = order_entry_machine.setup(**LIKE, **YOUNG), order_entry_rules.old_rules(), 3, 1
+    runs, (back,) = order_entry_series.series(*call), order_entry_series.all_series("none", [call])
     pd.testing.assert_frame_equal(back.pool, runs.pool)
     assert back.tps.tolist() == runs.tps.tolist()
 
@@ -309,10 +309,10 @@ def test_between_turning_points_it_goes_one_way_and_far_enough(values):
     ({"record_kib": 4.2}, "a record has 4300 B, but it must be a power of two")])
 def test_a_machine_that_cannot_be_gets_one_sentence(changed, words):
     with pytest.raises(UserError, match=words) as caught:
-        order_entry_2010.setup(**LIKE | changed)
+        order_entry_machine.setup(**LIKE | changed)
     assert "\n" not in str(caught.value)
 
 
 def test_a_pool_that_fills_up_gets_one_sentence():
     with pytest.raises(PoolFull, match="the pool fills up"):
-        order_entry_2010.aged(order_entry_2010.setup(**LIKE, pool_fill=1.0), order_entry_rules.old_rules(), 1)
+        order_entry_pool.aged(order_entry_machine.setup(**LIKE, pool_fill=1.0), order_entry_rules.old_rules(), 1)

@@ -8,7 +8,8 @@ from study import project
 from study.errors import UserError
 from study.experiments.allocator_2010 import order_entry as order_entry_2010
 from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
-from study.experiments.allocator_2010 import order_entry_sentences
+from study.experiments.allocator_2010 import order_entry_machine, order_entry_sentences
+from study.experiments.allocator_2010.order_entry_series import Series
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_pools_differ_in_age_alone_and_runs_in_rules_alone(monkeypatch):
 
 
 def test_what_is_written_is_read_again(tmp_path, monkeypatch):
-    machine = order_entry_2010.setup(n_users=4, record_kib=4, scale=1024, group_scale=128, window_s=0.2)
+    machine = order_entry_machine.setup(n_users=4, record_kib=4, scale=1024, group_scale=128, window_s=0.2)
     small = {age: order_entry_2010.compare(machine._replace(age=age), 3, 1) for age in (0.0, 0.1)}
     path = tmp_path / full_scale.FILE
     path.parent.mkdir()
@@ -127,7 +128,7 @@ def test_what_is_not_whole_is_not_read(spoil, tmp_path, monkeypatch):
 def test_a_return_is_the_largest_step_up_and_what_was_loaded_in_that_run(kept):
     pool = next(iter(kept.values())).before.pool.iloc[:4].assign(n_loads=[7.0, 7.0, 18.0, 19.0])
     tps = pd.DataFrame({"run": range(4), "name": "database.tps", "value": [300.0, 100.0, 250.0, 260.0], "unit": "1/s"})
-    assert full_scale.return_of(order_entry_2010.Series(tps, pool)) == (100.0, 250.0, 11)
+    assert full_scale.return_of(Series(tps, pool)) == (100.0, 250.0, 11)
 
 
 @pytest.mark.parametrize(("tps", "longest"), [([1, 9, 1, 2, 3, 9, 1], 3), ([9, 1], 1), ([5, 5], 0)])

@@ -93,6 +93,12 @@ def test_scripts_and_statements_keep_their_names(bring):
     )
 
 
+def test_a_lag_in_progress_alone_tells_that_the_load_was_open(bring):
+    line = "progress: 1.0 s, 264.0 tps, lat 1.990 ms stddev 1.653, 0 failed{}\n"
+    assert bring("progress.txt", line.format(", lag 0.233 ms")).tool["load"] == "open"
+    assert bring("progress.txt", line.format("")).tool["load"] == "unknown"
+
+
 @pytest.mark.parametrize("name", ["aggregate", "aggregate_rate"])
 def test_intervals_are_sums_and_lack_the_last_one(bring, name):
     run = bring(f"pgbench/{name}")
@@ -736,15 +742,15 @@ def test_a_mapping_is_checked_whole(tmp_path):
 
 
 def test_the_example_is_on_one_clock(runs):
-    from study.ingest import imports
+    from study.ingest import clocks, given_runs, imports
 
-    [run] = imports.given([ROOT / "data" / "examples" / "run"])
+    [run] = given_runs.given([ROOT / "data" / "examples" / "run"])
     report = imports.imported(run, imports.Options())
     assert {tool["tool"] for tool in report.tools} == {"pgbench", "iostat"}
-    together = imports.alignment(report.series)
+    together = clocks.alignment(report.series)
     first, *_ = awk('NR == 1 {printf "%.6f", $5 + $6 / 1e6 - $3 / 1e6}', *(ROOT / "data/examples/run").glob("pgbench_log*"))
     [progress] = [series for series in report.series if series["series"] == "pgbench.progress"]
-    assert progress["starts"] == imports.utc(first)
+    assert progress["starts"] == clocks.utc(first)
     assert progress["uncertainty_s"] == pytest.approx(1 + 0.013237)
     assert together["from"] < together["to"]
     assert together["uncertainty_s"] == pytest.approx(1 + 1.013237)

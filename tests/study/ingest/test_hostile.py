@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from study.errors import UserError
-from study.ingest import imports, mapped_csv, text
+from study.ingest import given_runs, imports, mapped_csv, text
 from study.ingest.reading import Damaged
 from study.project import ROOT
 from support import processes, zpool_text
@@ -68,7 +68,7 @@ def read(content, name, mapping=None):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(content)
-        run, options = imports.Given("x", [(path, name)], []), imports.Options(mapping=mapping)
+        run, options = given_runs.Given("x", [(path, name)], []), imports.Options(mapping=mapping)
         scratch = Path(folder) / "scratch"
         scratch.mkdir()
         try:
@@ -268,10 +268,10 @@ GIANT = """
 import re, resource, sys
 from pathlib import Path
 from study.errors import UserError
-from study.ingest import imports
+from study.ingest import given_runs, imports
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 for name in sys.argv[2:]:
-    [run] = imports.given([Path(name)])
+    [run] = given_runs.given([Path(name)])
     try:
         [(module, sources)] = imports.recognised(run)[0].items()
         reading = imports._read(module, sources, Path(sys.argv[1]), imports.Options())
@@ -343,7 +343,7 @@ def test_links_in_a_folder_are_not_followed(bring, tmp_path):
 @pytest.mark.parametrize("what", ["/dev/zero", "/dev/stdin"])
 def test_devices_are_refused(what):
     with pytest.raises(UserError):
-        imports.given([Path(what)])
+        given_runs.given([Path(what)])
 
 
 def test_text_is_read_by_lines_of_bounded_length(tmp_path):

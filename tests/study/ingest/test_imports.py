@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from study.errors import UserError
-from study.ingest import imports
+from study.ingest import given_runs, imports, tables
 from study.project import ROOT
 from study.store import store
 
@@ -47,7 +47,7 @@ def test_of_several_runs_none_is_kept_if_one_is_refused(runs, study):
 
 
 def test_a_file_that_changed_in_the_folder_is_noticed(runs):
-    [run] = imports.given([EXAMPLE])
+    [run] = given_runs.given([EXAMPLE])
     report = imports.imported(run, imports.Options())
     (report.folder / "metrics.parquet").write_bytes(b"PAR1")
     with pytest.raises(UserError, match="is damaged"):
@@ -56,10 +56,10 @@ def test_a_file_that_changed_in_the_folder_is_noticed(runs):
 
 def test_the_id_is_of_the_contents_and_not_of_names(runs, tmp_path):
     shutil.copytree(EXAMPLE, tmp_path / "copy")
-    reports = [imports.imported(imports.given([path])[0], imports.Options()) for path in (EXAMPLE, tmp_path / "copy")]
+    reports = [imports.imported(given_runs.given([path])[0], imports.Options()) for path in (EXAMPLE, tmp_path / "copy")]
     assert reports[0].run_id == reports[1].run_id
     (tmp_path / "copy" / "pgbench.txt").write_text((EXAMPLE / "pgbench.txt").read_text() + "\n")
-    assert imports.imported(imports.given([tmp_path / "copy"])[0], imports.Options()).run_id != reports[0].run_id
+    assert imports.imported(given_runs.given([tmp_path / "copy"])[0], imports.Options()).run_id != reports[0].run_id
 
 
 def test_an_import_that_is_interrupted_leaves_nothing(runs, monkeypatch):
@@ -68,9 +68,9 @@ def test_an_import_that_is_interrupted_leaves_nothing(runs, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    [run] = imports.given([EXAMPLE])
+    [run] = given_runs.given([EXAMPLE])
     with monkeypatch.context() as patch:
-        patch.setattr(imports, "_write_tables", stopped)
+        patch.setattr(tables, "write", stopped)
         with pytest.raises(KeyboardInterrupt):
             imports.imported(run, imports.Options())
     assert not list((runs / "imported").iterdir())
@@ -86,12 +86,12 @@ def test_logs_of_a_thread_that_is_missing_are_missed(runs, tmp_path):
     shutil.copytree(FIXTURES / "pgbench" / "threads", tmp_path / "run")
     next((tmp_path / "run").glob("*.1")).unlink()
     with pytest.raises(UserError, match="1 of 3 logs of threads are missing"):
-        imports.imported(imports.given([tmp_path / "run"])[0], imports.Options())
+        imports.imported(given_runs.given([tmp_path / "run"])[0], imports.Options())
 
 
 def test_two_runs_in_one_folder_are_refused(runs):
     with pytest.raises(UserError, match="give each by itself"):
-        imports.imported(imports.given([FIXTURES / "sysbench"])[0], imports.Options())
+        imports.imported(given_runs.given([FIXTURES / "sysbench"])[0], imports.Options())
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_two_runs_in_one_folder_are_refused(runs):
 )
 def test_times_that_are_none_are_refused(runs, options, says):
     with pytest.raises(UserError, match=says):
-        imports.imported(imports.given([FIXTURES / "sysbench/cpu.txt"])[0], imports.Options(**options))
+        imports.imported(given_runs.given([FIXTURES / "sysbench/cpu.txt"])[0], imports.Options(**options))
 
 
 def test_a_start_that_is_given_puts_a_series_on_the_clock(bring):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.databases.innodb import columns as inno
 from model.databases.postgres import columns as pg
 from study.errors import UserError
-from study.machines import conf, not_simulated, power_cut_risks, scenario, servers
+from study.machines import conf, not_simulated, power_cut_risks, scenario, servers, tool_output, unfelt
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 from study.machines.database import Innodb
@@ -366,3 +366,56 @@ def test_all_values_that_are_wrong_are_told_at_once():
 def test_my_cnf_takes_a_hyphen_for_an_underscore():
     assert Innodb(conf={"innodb-doublewrite": "off", "skip-name-resolve": 1}).conf == {
         "innodb_doublewrite": "off", "skip_name_resolve": 1}
+
+
+def conf_of(kind, settings):
+    """What a database's section takes of such settings."""
+    return scenario.of(DISK | {"host": {"memory_gib": 64}, "database": {"kind": kind, "conf": settings}}).database.conf
+
+
+def test_every_setting_that_postgres_has_is_simulated_or_named():
+    """SHOW ALL of PostgreSQL 15 whole, as recorded."""
+    shown = tool_output.settings((Path(__file__).parent / "tools" / "postgres-15.show-all.txt").read_text())
+    known = [name for name in shown if name.lower() in conf.POSTGRES or conf.unfelt("postgres", name.lower())
+             or name in unfelt.NEAREST]
+    assert (len(shown) > 300, known) == (True, list(shown))
+
+
+@pytest.mark.parametrize(("kind", "settings", "taken"), [
+    ("postgres", {"wal_buffers": "-1"}, {}),
+    ("postgres", {"synchronous_commit": "remote_apply", "synchronous_standby_names": ""},
+     {"synchronous_commit": "on", "synchronous_standby_names": ""}),
+    ("postgres", {"wal_segment_size": "16MB", "TimeZone": "UTC"}, {"wal_segment_size": "16MB", "timezone": "UTC"}),
+    ("innodb", {"log-bin": "mysql-bin", "loose_innodb-flush-neighbors": 0}, {"log_bin": "on", "innodb_flush_neighbors": 0}),
+    ("innodb", {"skip-log-bin": True, "skip_innodb_doublewrite": 1}, {"log_bin": "off", "innodb_doublewrite": "off"}),
+    ("innodb", {"innodb_doublewrite": "DETECT_AND_RECOVER", "innodb_page_size": "16k"},
+     {"innodb_doublewrite": "on", "innodb_page_size": "16k"})])
+def test_settings_are_taken_as_real_files_spell_them(kind, settings, taken):
+    assert conf_of(kind, settings) == taken
+
+
+@pytest.mark.parametrize(("kind", "settings", "match"), [
+    ("postgres", {"wal_segment_size": "64MB"}, "segments have 16 MB here"),
+    ("postgres", {"synchronous_standby_names": "b"}, "there is no standby here"),
+    ("innodb", {"innodb_page_size": "4k"}, "pages of 16 KiB"), ("innodb", {"wsrep_on": "ON"}, "Galera is not simulated"),
+    ("innodb", {"innodb_doublewrite": "DETECT_ONLY"}, "neither on nor off")])
+def test_settings_that_matter_are_refused_with_what_comes_nearest(kind, settings, match):
+    with pytest.raises(UserError, match=match):
+        conf_of(kind, settings)
+
+
+@pytest.mark.parametrize(("written", "version"), [("8.0.36", "8.0"), ("5.7.44-log", "5.7"), ("5.4.2", "5.4.2")])
+def test_versions_of_mysql_are_read_as_it_says_them(written, version):
+    content = DISK | {"database": {"kind": "mysql", "version": written}}
+    assert scenario.of(content).database.version == version
+
+
+def test_a_setting_without_quotes_is_told_how_to_write_it(tmp_path):
+    (tmp_path / "mine.toml").write_text("[database.conf]\nshared_buffers = 2GB   # a quarter\n")
+    with pytest.raises(UserError, match='stand in quotes: shared_buffers = "2GB"'):
+        scenario.read(tmp_path / "mine.toml")
+
+
+def test_a_capacity_of_the_redo_log_is_two_files_of_half_of_it():
+    values = conf.check("innodb", {"innodb_redo_log_capacity": "8G", "innodb_log_file_size": "1G"})
+    assert values == {"innodb_log_file_size": 4 * 2**30, "innodb_log_files_in_group": 2}

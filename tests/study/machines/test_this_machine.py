@@ -167,10 +167,10 @@ def test_mirrors_with_log_cache_and_a_log_data_set_of_its_own():
         "openzfs", 16, 1024, "throughput", 1.85)
     assert (files.arc_max_mib, files.prefetch, machine.host.cpus, machine.host.system) == (32768, False, 4, "linux")
     assert (machine.database.version, machine.database.conf["shared_buffers"]) == (15, "32GB")
-    assert "synchronous_commit" not in machine.database.conf
-    for comment in ("'SAMSUNG MZQL23T8HCLS-00A07' of lsblk", "not simulated: synchronous_commit = remote_apply",
-                    "not simulated: 1 special in tank", "not simulated: special_small_blocks=8192",
-                    "study pool --fill 0.61 --fragmentation 41"):
+    assert machine.database.conf["synchronous_commit"] == "on"      # remote_apply without a standby
+    assert (pool.fill, pool.fragmentation) == (0.61, 41)
+    for comment in ("'SAMSUNG MZQL23T8HCLS-00A07' of lsblk", 
+                    "not simulated: 1 special in tank", "not simulated: special_small_blocks=8192"):
         assert comment in text
     assert "S64HNE0T50" not in text         # no serial number
 
@@ -178,11 +178,37 @@ def test_mirrors_with_log_cache_and_a_log_data_set_of_its_own():
 def test_raidz2_without_a_database_takes_the_data_set_that_is_named():
     machine, text = made("raidz2", "big/db")
     assert (machine.pool.data.layout, machine.pool.data.count, machine.pool.data.width) == ("raidz2", 6, 6)
-    assert (machine.pool.log.use_gib, machine.files.record_kib, machine.files.zil, machine.files.primarycache) == (
-        14.9, 8, False, "metadata")
+    assert (machine.pool.log.use_gib, machine.files.record_kib, machine.files.sync, machine.files.primarycache) == (
+        14.9, 8, "disabled", "metadata")
     assert "zfs get says none, which is not simulated" in text
     assert "# not seen: SHOW ALL: psql is not there" in text
     assert made("raidz2")[0].files.record_kib == 128        # of the pool itself
+
+
+def test_a_pool_is_as_full_as_zpool_list_says_if_free_space_can_be_so():
+    """FRAG of 90 % with 5 % allocated is no random free space."""
+    seen = MACHINES["mirrors"]
+    listed = seen.texts["zpool list"].replace("\t41\t61\t", "\t90\t5\t").replace("4684794543104", "384000000000")
+    text = this_machine.text(this_machine.lines(Seen(seen.texts | {"zpool list": listed}, {})))
+    assert this_machine.check(text).pool.fill == 0
+    assert "not simulated: fill = 0.05" in text
+    assert "not simulated: fragmentation = 90" in text
+
+
+def test_sync_of_the_data_set_is_taken_as_it_is():
+    seen = MACHINES["mirrors"]
+    properties = seen.texts["zfs get"].replace("sync\tstandard", "sync\talways")
+    assert properties != seen.texts["zfs get"]
+    text = this_machine.text(this_machine.lines(Seen(seen.texts | {"zfs get": properties}, {})))
+    assert this_machine.check(text).files.sync == "always"
+
+
+def test_a_standby_that_commits_wait_for_is_named():
+    seen = MACHINES["mirrors"]
+    waits = seen.texts["SHOW ALL"].replace("synchronous_standby_names||", "synchronous_standby_names|b|")
+    assert waits != seen.texts["SHOW ALL"]
+    text = this_machine.text(this_machine.lines(Seen(seen.texts | {"SHOW ALL": waits}, {})))
+    assert "not simulated: synchronous_standby_names = b (there is no standby here" in text
 
 
 def test_a_volume_that_is_named_is_a_zvol_with_its_block_size():

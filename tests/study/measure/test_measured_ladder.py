@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from study.errors import UserError
-from study.ingest import imports, measured
+from study.ingest import given_runs, imports, measured
 from study.machines import conf, simulate
 from study.measure import (
     cluster,
@@ -197,7 +197,7 @@ def test_provenance_names_neither_the_host_nor_a_path(tmp_path):
 
 def written(folder, **series):
     measured.write(folder / measured.FILE, TEST_RUN, series)
-    return imports.given([folder])[0]
+    return given_runs.given([folder])[0]
 
 
 def test_a_run_comes_back_as_it_was_written(runs, tmp_path):

@@ -67,3 +67,43 @@ def test_zdb_with_one_d_has_no_histogram_and_is_enough():
     lines = WHOLE["zol_06_zdb_dd.txt"].splitlines()
     table = ddt.parse("\n".join([*lines[:3], lines[-1]]), "d.txt")
     assert (table.entries, table.buckets, table.ratio) == (2873, (), 1.07)
+
+
+HISTOGRAM = WHOLE["zol_06_zdb_dd.txt"].split("aggregated over all DDTs):\n")[1]
+TABLE_23 = " dedup: DDT entries 2873, size 1.10M on disk, 847K in core\n" + HISTOGRAM     # zpool of 2.2, module of 2.3
+FDT = ("DDT-sha256: version=1 [FDT]; flags=0x03 [FLAT LOG]; rootobj=20832\n"
+       "DDT-sha256-zap-duplicate: dspace=163840; mspace=98304; entries=216\n"
+       "DDT-sha256-zap-unique: dspace=1638400; mspace=983040; entries=2657\n\n") + HISTOGRAM
+
+
+def test_zdb_of_fast_dedup_prints_bytes_of_all_entries():
+    table = ddt.parse(FDT, "fdt.txt")
+    assert (table.entries, table.in_core_bytes, table.on_disk_bytes) == (2873, 98304 + 983040, 163840 + 1638400)
+    assert (table.ratio, table.is_of_all) == (pytest.approx(1.07, abs=0.01), False)
+
+
+def test_sizes_of_all_entries_are_told_from_those_of_one_by_what_can_be():
+    """A module of 2.3 gives a zpool of 2.2 the sizes of the whole table, and the line has no other word for it."""
+    table = ddt.parse(TABLE_23, "status.txt")
+    assert (table.in_core_bytes, table.is_of_all) == (847 * 2**10, True)
+    shrunk = ddt.parse(TABLE_23.replace("1.10M", "38.2K").replace("847K", "4.24K"), "status.txt")
+    assert (shrunk.in_core_bytes, shrunk.is_of_all) == (2873 * round(4.24 * 2**10), False)
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+@pytest.mark.parametrize("mark", ["> ", ">", "# ", "#", "    ", "| "])
+def test_what_was_quoted_or_commented_out_is_read_all_the_same(tmp_path, name, mark):
+    (tmp_path / "pasted.txt").write_text("".join(mark + line for line in WHOLE[name].splitlines(keepends=True)))
+    assert ddt.read(tmp_path / "pasted.txt") == ddt.read(SAMPLES / name)
+
+
+def test_a_histogram_without_a_row_is_named():
+    """As zdb -S printed of a pool with 1.5 thousand million files (openzfs issue 15420)."""
+    head = WHOLE["openzfs_zdb_s.txt"].split("     1 ")[0]
+    with pytest.raises(UserError, match="a histogram without a row"):
+        ddt.parse(f"{head}\nreal    1m59.710s\n", "s.txt")
+
+
+def test_a_table_that_was_emptied_is_of_a_pool_without_dedup():
+    with pytest.raises(UserError, match="of a pool without dedup"):
+        ddt.parse(" dedup: DDT entries 0, size 0B on disk, 0B in core\n", "status.txt")

@@ -81,6 +81,110 @@ Device  Boot StartCHS    EndCHS        StartLBA     EndLBA    Sectors  Size Id T
 /dev/sda1 *  0,1,1       12,254,63           63     208844     208782  101M 83 Linux
 /dev/sda2    1023,254,63 1023,254,63     210944  250068991  249858048  119G 83 Linux
 """
+GERMAN_IMAGE = """\
+Festplatte disk.img: 22,58 GiB, 24243077120 Bytes, 47349760 Sektoren
+Einheiten: Sektoren von 1 * 512 = 512 Bytes
+Sektorgröße (logisch/physikalisch): 512 Bytes / 512 Bytes
+Festplattenbezeichner: 0xfb33757d
+
+Gerät      Boot  Anfang     Ende Sektoren Größe Kn Typ
+disk.img1          8192  1056767  1048576  512M  c W95 FAT32 (LBA)
+disk.img2       1056768 17833983 16777216    8G  5 Erweiterte
+disk.img5       1058816 17833983 16775168    8G 83 Linux
+"""
+FRENCH = """\
+Disque /dev/sda : 21.5 Go, 21474836480 octets, 41943040 secteurs
+Unités = secteur de 1 × 512 = 512 octets
+Taille de secteur (logique / physique) : 512 octets / 512 octets
+
+Périphérique Amorçage  Début         Fin      Blocs    Id. Système
+/dev/sda1   *          63     2099199     1049568+  83  Linux
+/dev/sda2         2099200    41943039    19921920   8e  Linux LVM
+"""
+SPANISH_CYLINDERS = """\
+Disco /dev/sda: 80.0 GB, 80026361856 bytes
+255 heads, 63 sectors/track, 9729 cylinders
+Unidades = cilindros de 16065 * 512 = 8225280 bytes
+
+Disposit. Inicio    Comienzo      Fin      Bloques  Id  Sistema
+/dev/sda1   *           1          13      104391   83  Linux
+/dev/sda2              14        9729    78043770   8e  Linux LVM
+"""
+CHINESE = """\
+磁盘 /dev/sda：32.1 GB, 32088522752 字节，62672896 个扇区
+Units = 扇区 of 1 * 512 = 512 bytes
+
+   设备 Boot      Start         End      Blocks   Id  System
+/dev/sda1   *        2048     2099199     1048576   83  Linux
+"""
+DUMP_2008 = """\
+# partition table of /dev/sda
+unit: sectors
+
+/dev/sda1 : start=       63, size=   208782, Id=83, bootable
+/dev/sda2 : start=   208845, size= 15608659, Id= 5
+/dev/sda3 : start=        0, size=        0, Id= 0
+/dev/sda5 : start=   208908, size= 15608596, Id=83
+"""
+DUMP = """\
+label: gpt
+device: /dev/nvme0n1
+unit: sectors
+sector-size: 4096
+
+/dev/nvme0n1p1 : start=         256, size=      131072, type=C12A7328-F81F-11D2-BA4B-00A0C93EC93B, name="EFI"
+/dev/nvme0n1p2 : start=      131329, size=    97572044, type=0FC63DAF-8483-4772-8E79-3D69D8477DE4
+"""
+PARTED_PEOPLE = """\
+(parted) unit s print
+Modell: ATA WDC WD20EARS-00M (scsi)
+Festplatte  /dev/sda:  3907029168s
+Sektorgröße (logisch/physisch): 512B/4096B
+Partitionstabelle: gpt
+
+Nummer  Anfang       Ende         Größe        Typ       Dateisystem  Flags
+ 1      34s          2047s        2014s                               bios_grub
+ 2      2048s        9999s        7952s        extended
+ 9      3907012608s  3907028991s  16384s
+        3907028992s  3907029134s  143s         Free Space
+"""
+GDISK = """\
+Disk /dev/sda: 3907029168 sectors, 1.8 TiB
+Logical sector size: 512 bytes
+Disk identifier (GUID): 01234567-0000-0000-0000-000000000000
+Total free space is 6 sectors (3.0 KiB)
+
+Number  Start (sector)    End (sector)  Size       Code  Name
+   1              40            2047   1004.0 KiB  EF02
+   2            2048      3907029134   1.8 TiB     BF01  zfs
+"""
+GPART = """\
+=>        34  3907029101  ada0  GPT  (1.8T)
+          34         128     1  freebsd-boot  (64k)
+         162        1886        - free -  (943k)
+        2048  3907027087     3  freebsd-zfs  (1.8T)
+
+=>       63  41942977  da1  MBR  (20G)
+         63  41929587    1  freebsd  [active]  (20G)
+
+=>        0  41929587  da1s1  BSD  (20G)
+          0  39845888      1  freebsd-ufs  (19G)
+"""
+GPART_4K = """\
+=>        6  488378635  ada2  GPT  (1.8T)
+          6  488378635     1  freebsd-zfs  (1.8T)
+"""
+PRTVTOC_EFI = """\
+* /dev/rdsk/c0t1d0 partition map
+*
+* Dimensions:
+*     512 bytes/sector
+* 976773168 sectors
+*
+* Partition  Tag  Flags    Sector     Count    Sector  Mount Directory
+       0      4    00         34 976756717 976756750
+       8     11    00  976756751     16384 976773134
+"""
 SFDISK = json.dumps({"partitiontable": {
     "label": "gpt", "device": "/dev/vda", "unit": "sectors", "sectorsize": 4096, "partitions": [
         {"node": "/dev/vda1", "start": 256, "size": 131072, "type": "C12A"},
@@ -101,6 +205,17 @@ SFDISK = json.dumps({"partitiontable": {
     (PARTED.replace("1:34s", "1:17408B"), {"/dev/sda1": 17408, "/dev/sda2": 264192 * 512}),
     (SFDISK, {"/dev/vda1": 2**20, "/dev/vda2": 131329 * 4096}),
     (SFDISK.replace('"sectorsize": 4096,', ""), {"/dev/vda1": 2**17, "/dev/vda2": 131329 * 512}),
+    (GERMAN_IMAGE, {"disk.img1": 8192 * 512, "disk.img5": 1058816 * 512}),
+    (FRENCH, {"/dev/sda1": 63 * 512, "/dev/sda2": 2099200 * 512}),
+    (SPANISH_CYLINDERS, {"/dev/sda1": 63 * 512, "/dev/sda2": 13 * 16065 * 512}),
+    (CHINESE, {"/dev/sda1": 2**20}), (DUMP_2008, {"/dev/sda1": 63 * 512, "/dev/sda5": 208908 * 512}),
+    (DUMP, {"/dev/nvme0n1p1": 2**20, "/dev/nvme0n1p2": 131329 * 4096}),
+    (PARTED_PEOPLE, {"/dev/sda1": 34 * 512, "/dev/sda9": 3907012608 * 512}),
+    (GDISK.replace("/dev/sda", "c0d9"), {"c0d9p1": 40 * 512, "c0d9p2": 2**20}),
+    (GDISK, {"/dev/sda1": 40 * 512, "/dev/sda2": 2**20}),
+    (GPART, {"ada0p1": 34 * 512, "ada0p3": 2**20, "da1s1a": 63 * 512}), (GPART_4K, {"ada2p1": 6 * 4096}),
+    (PRTVTOC_EFI, {"/dev/rdsk/c0t1d0s0": 34 * 512, "/dev/rdsk/c0t1d0s8": 976756751 * 512}),
+    ("\n".join(" ".join(line.split()) for line in NEW.splitlines()), {"/dev/sda1": 63 * 512, "/dev/sda5": 212992 * 512}),
     (NEW + "\n" + OLD, {"/dev/sda1": 63 * 512, "/dev/sda5": 212992 * 512, "/dev/sdb1": 63 * 512,
                         "/dev/mapper/a-long-name-that-is-wrapped-part2": 208896 * 512})])
 @pytest.mark.parametrize("pasted", [
@@ -122,6 +237,16 @@ def test_starts_of_every_form(text, starts, pasted):
     (NEW.partition("/dev/sda1")[0], ["no rows"]), (NEW[:-25], ["/dev/sda5        212992", "cut off"]),
     (CYLINDERS.replace("104391", "204391"), ["/dev/sda1 is given in cylinders", "fdisk -lu"]),
     (f"{CYLINDERS}Partition 2 does not end on cylinder boundary.\n", ["/dev/sda2 is given in cylinders", "fdisk -lu"]),
+    (OLD.replace("83  Linux", "ee  GPT", 1), ["/dev/sdb1 stands for a whole GPT"]),
+    (CYLINDERS.replace("83  Linux", "ee  EFI GPT"), ["/dev/sda1 stands for a whole GPT"]),
+    (CYLINDERS.replace("13      104391", "13          13"), ["/dev/sda1 is given in cylinders"]),
+    (DUMP_2008.replace("Id=83, bootable", "Id=ee"), ["/dev/sda1 stands for a whole GPT"]),
+    (PARTED_PEOPLE.replace(" 34s ", " 1049kB "), ["partition 1 of /dev/sda begins at 1049kB, which is rounded"]),
+    (GPART.partition("\n\n")[2].partition("\n\n")[2], ["da1s1 lies in a slice whose start is not in it"]),
+    (PRTVTOC_EFI.replace("* 976773168 sectors", "*   16065 sectors/cylinder"), ["count from the start of its fdisk"]),
+    ("Disk /dev/sda: 9729 cylinders, 255 heads, 63 sectors/track\nUnits = cylinders of 8225280 bytes, blocks of 1024 bytes, "
+     "counting from 0\n\n/dev/sda1   *      0+     12      13-    104391   83  Linux\n", ["cylinders that count from 0"]),
+    (NEW.replace("208782", "208783"), ["/dev/sda1  *         63", "cut off"]),
     (PARTED.replace("1:34s", "1:-34s").replace("2:264192s", "2:135MB"), ["-17408 B", "135MB"])])
 def test_what_is_no_table_is_one_sentence_with_all_of_it(text, words):
     with pytest.raises(UserError) as caught:

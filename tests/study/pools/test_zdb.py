@@ -107,6 +107,9 @@ LINE = "\tmetaslab {0:6d}   offset {1:12x}   spacemap     27   free    {2}\n"
      "3145728 bytes in its histogram"),
     (HEAD + LINE.format(0, 0, "64M") + "\n" + HEAD + LINE.format(1, 2**26, "64M"), "has vdev 0 twice, of two pools"),
     ("\tvdev          0\t\tmetaslabs  116\t\tfragmentation 47%\n\t\t\t 12:  70144 ****\n", "is what `zdb -M` prints"),
+    ("# zdb -mm tank\nzdb: can't open 'tank': No such file or directory\n", "complaint \"can't open 'tank'\"; name its"),
+    ("NAME   SIZE  ALLOC   FREE  EXPANDSZ   FRAG    CAP  DEDUP\ntank  19.9G   780M  19.1G         -     3%     3%  1.00x\n",
+     "is what `zpool list` prints; give its CAP and FRAG"),
     ("Dataset alpha/data [ZPL], ID 17529, cr_txg 14065881, 98.6G, 78176 objects\n", "is what `zdb` prints of a dataset"),
     (HEAD + LINE.format(0, 0, "1.00M") + "\t segments  3   maxsize  2.00M   freepct  1%\n" + LINE.format(1, 2**26, "64M"),
      "a segment of 2097152 bytes"),
@@ -196,3 +199,23 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="is not text"):
         zdb.read(path)
+
+
+@pytest.mark.parametrize("pasted", [
+    lambda text: "".join(f"> {line}" for line in text.splitlines(keepends=True)),
+    lambda text: text.replace("\t", "&nbsp;" * 4),
+    lambda text: "".join(f"# {line}" for line in text.splitlines(keepends=True)), lambda text: text.replace("\t", " " * 8),
+    lambda text: text.replace("   free ", "\n   free "), lambda text: "$ zdb -mc tank | head\n\n" + text,
+    lambda text: "\n".join(" ".join(line.split()) for line in text.splitlines())],
+    ids=["quoted", "web page", "commented", "blanks", "wrapped", "prompt", "collapsed"])
+def test_what_was_sent_on_is_read_all_the_same(tmp_path, pasted):
+    text = HEAD + COUNTED.format(3) + "".join(LINE.format(i, i * 2**26, "2.50M") + "\tOn-disk histogram:\n"
+                                              "\t\t\t 12:    40 ****\n\t\t\t 17:     9 *\n" for i in range(3))
+    (tmp_path / "pasted.txt").write_text(pasted(text))
+    assert zdb.read(tmp_path / "pasted.txt") == zdb.parse(text, "whole")
+
+
+def test_metaslabs_from_the_middle_of_an_output_are_of_no_known_vdev():
+    text = LINE.format(92, 92 * 2**26, "2.50M") + LINE.format(93, 93 * 2**26, "2.50M")
+    assert not any(slab.has_header for slab in zdb.parse(text, "middle"))
+    assert all(slab.has_header for slab in zdb.parse(HEAD + text, "whole"))

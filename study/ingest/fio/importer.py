@@ -1,0 +1,40 @@
+"""The files of one run of fio: one output with totals, and logs beside it."""
+
+import re
+from pathlib import Path
+
+from study.ingest.fio import json_output, logs, terse
+from study.ingest.reading import NO_CLOCK, Reading, Source, refuse_several
+
+TOOL = "fio"
+
+
+def kind(name: str, head: str) -> str | None:
+    if logs.HISTOGRAM.fullmatch(name) and (not head.strip() or re.match(r"\d+, \d+, ", head)):
+        return "histogram"
+    if logs.LOG.fullmatch(name) and (not head.strip() or logs.ROW.fullmatch(head.splitlines()[0].strip())):
+        return "log"
+    if '"fio version"' in head:
+        return "json"
+    if any(terse.LINE.match(line) for line in head.splitlines()):
+        return "terse"
+    return "failed" if any(json_output.FAILED.fullmatch(line) for line in head.splitlines()[:5]) else None
+
+
+def read(sources: list[Source], scratch: Path) -> Reading:
+    reading = Reading(tool=TOOL)
+    outputs = [source for source in sources if source.kind in ("json", "terse", "failed")]
+    refuse_several(outputs)
+    clock = NO_CLOCK
+    for source in outputs:
+        if source.kind == "json":
+            clock = json_output.read(reading, source)
+        elif source.kind == "terse":
+            terse.read(reading, source)
+        else:
+            reading.problems.append(f"{source.name} holds nothing but an error of fio")
+    if not outputs:
+        reading.missing.append("fio's JSON, which has the totals, the version and the time of the run")
+    logs.read(reading, [source for source in sources if source.kind == "log"], clock)
+    logs.read_histograms(reading, [source for source in sources if source.kind == "histogram"], clock)
+    return reading
