@@ -13,7 +13,7 @@ help:
 	@echo 'make lab         JupyterLab on notebooks/index.ipynb, which shows all of them'
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
 	@echo 'make bench       benchmarks, as ratios within the run'
-	@echo 'make fuzz        broken files for the importers, a minute each'
+	@echo 'make fuzz        broken files for importers and readers, a minute each'
 	@echo 'make ready-measure   PostgreSQL 16 and 18 for `study measure`; nothing else needs it'
 	@echo 'make results     accept changed results on purpose (rewrites paper/results.json)'
 	@echo 'make clean       remove what was generated: all of papermill_runs (your own runs too), figures, paper, compiled kernels'

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from study.commands.replay_requests import replay_requests
 from study.commands.result import Json, give
 from study.console import doing, out, table
 from study.errors import UserError
@@ -13,6 +14,7 @@ from study.words import counted
 COMPILES = "replaying; the first time the model is compiled"
 replay = typer.Typer(no_args_is_help=True, rich_markup_mode="rich",
                      help="Replay a recorded trace through the model, decision by decision.")
+replay.command("requests")(replay_requests)
 
 
 @replay.command("vdev-cache")

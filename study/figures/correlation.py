@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from study.drawing import BLACK, BLUE, GREY, ORANGE, RED, canvas
 from study.ensembles.correlation import Analysis
 
+LONG_NAME, NEW_LINE = 16, "\n"       # letters, of what is explained
 MAX_STATISTICS = 12, 5  # statistics of each kind in a ranking
 
 
@@ -32,13 +33,14 @@ def ranking(analysis: Analysis, published: float | None = None) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, n - 0.4)
     axes.set_xlim(0, 1)
-    axes.set_xlabel(f"R² with {analysis.outcome}, 5 to 95 %")
+    axes.set_xlabel(f"R² with {analysis.outcome},{NEW_LINE if len(analysis.outcome) > LONG_NAME else ' '}5 to 95 %")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
 
 
-def scatter(analysis: Analysis) -> Figure:
-    """The statistic against throughput, each test run in the colour of its place in time, and the line of least squares."""
+def scatter(analysis: Analysis, row: str = "test run") -> Figure:
+    """The statistic against throughput, each row of the table in the colour of its place in time, and the line of least
+    squares. `row` is what a row is, in a word."""
     figure, axes = canvas(aspect=0.75)
     x, y = analysis.table[analysis.statistic].to_numpy(float), analysis.table[analysis.outcome].to_numpy(float)
     dots = axes.scatter(x, y, c=analysis.table.index, cmap="viridis", s=14, lw=0)
@@ -46,7 +48,7 @@ def scatter(analysis: Analysis) -> Figure:
     axes.plot(ends, analysis.fit.params[0] + analysis.fit.params[1] * ends, color=RED, lw=1.2)
     axes.annotate(f"R² = {analysis.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
     bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30, ticks=_whole())
-    bar.set_label("test run, in the order of time")
+    bar.set_label(f"{row}, in the order of time")
     bar.outline.set_visible(False)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel(_label(analysis, analysis.statistic))

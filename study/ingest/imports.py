@@ -81,8 +81,9 @@ def _files_of(run: Given) -> str:
     return f"{run.files[0][1]} is" if len(run.files) == 1 else f"the {len(run.files)} files of {run.label} are"
 
 
-def imported(run: Given, options: Options) -> Report:
-    """Read a run and keep it. Raises UserError, and then nothing has changed."""
+def imported(run: Given, options: Options, home: Path | None = None) -> Report:
+    """Read a run and keep it, in the folder `home` (default: with the runs, where the store finds it). Raises UserError, and
+    then nothing has changed."""
     of_tools, passed_over = (
         recognised(run)
         if options.mapping is None
@@ -93,7 +94,7 @@ def imported(run: Given, options: Options) -> Report:
     run_id = digest([json.dumps([VERSION, sorted(inputs.values()), options.started, options.utc_offset, mapping]).encode()])[
         :16
     ]
-    home = runs_folder() / FOLDER
+    home = home or runs_folder() / FOLDER
     with exclusively(runs_folder() / ".locks" / FOLDER):
         if known := manifest(home / run_id):
             return _there_already(known, home / run_id, options)

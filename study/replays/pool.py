@@ -97,7 +97,7 @@ def drive(rules: MetaslabParams, rows: Rows, vdevs: Sequence[TopVdev], engine: i
     return Driven("fast" if engine == FAST else "exact", pool, decided, seconds)
 
 
-def _driven(variant: str, rows: Rows, vdevs: Sequence[TopVdev], engine: str) -> Driven:
+def drive_by_variant(variant: str, rows: Rows, vdevs: Sequence[TopVdev], engine: str) -> Driven:
     """With that engine; `auto` is fast where that gives the same."""
     unit, rules = _unit_of(rows, vdevs), era(ERA_OF[variant]).metaslab
     shifts = [top.ms_shift for top in vdevs]
@@ -132,7 +132,7 @@ def replay_pool(path: Path | str, variant: str, vdevs: Sequence[TopVdev], expect
     rows = rows_of(trace, len(vdevs))
     recorded = None if expect is None else read_places(expect, int((trace.op == ALLOCATE).sum()), len(vdevs))
     txgs = read_txgs(expect_txg) if expect_txg is not None else None
-    driven = _driven(variant, rows, vdevs, engine)
+    driven = drive_by_variant(variant, rows, vdevs, engine)
     places = _places(driven.decided, vdevs)
     differences, first = (None, None) if recorded is None else compare(trace, places, recorded)
     check_freed(trace, places, first, f"give the pool more than {_described(vdevs)}, or mend the row", driven.ambiguous or 0)

@@ -11,22 +11,28 @@ COLUMNS = ("op (R or W), block and count (of 512 B), service_us (us from issue t
 
 
 class Format(NamedTuple):
-    """A format of traces that is not read here."""
+    """A format of traces that `study replay disk` does not read."""
 
     name: str
     first_line: re.Pattern[str]
     service: str  # where its service times are; empty where it has none
 
 
+MSR, FIO, BLKPARSE = "a trace of MSR Cambridge", "an iolog of fio", "text of blkparse"
 FORMATS = (
-    Format("a trace of MSR Cambridge", re.compile(r"Timestamp,Hostname,|\d{15,20},[^,]+,\d+,(Read|Write),\d+,\d+,\d+"),
+    Format(MSR, re.compile(r"Timestamp,Hostname,|\d{15,20},[^,]+,\d+,(Read|Write),\d+,\d+,\d+"),
            "ResponseTime, of 100 ns"),
-    Format("an iolog of fio", re.compile(r"fio version \d+ iolog"), ""),
-    Format("text of blkparse", re.compile(r"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Z]+\s+[A-Z]+\s"),
+    Format(FIO, re.compile(r"fio version \d+ iolog"), ""),
+    Format(BLKPARSE, re.compile(r"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Z]+\s+[A-Z]+\s"),
            "the time of C less that of D, of one request, in s"),
     Format("a trace of MQSim", re.compile(r"\d+ \d+ \d+ \d+ [01]$"), ""),
     Format("a trace of DiskSim", re.compile(r"\d+\.\d+ \d+ \d+ \d+ \d+$"), ""),
 )
+
+
+def format_of(first_line: str) -> Format | None:
+    """Of FORMATS the one that a file has which begins with this line."""
+    return next((format for format in FORMATS if format.first_line.match(first_line)), None)
 
 
 def refuse(path: Path) -> None:
@@ -37,10 +43,13 @@ def refuse(path: Path) -> None:
     with open(path, "rb") as file:
         begin = file.read(SEEN).decode("latin-1").lstrip("\r\n")
     first = begin.splitlines()[0] if begin else ""
-    for name, first_line, service in FORMATS:
-        if first_line.match(first):
-            if service:
-                raise UserError(f"{path} is {name}, which is not read here; make a CSV of {COLUMNS}; service times are "
-                                f"{service}")
-            raise UserError(f"{path} is {name}, which has no service times, so that nothing can be compared; give a trace "
-                            f"that was measured, as a CSV of {COLUMNS}")
+    format = format_of(first)
+    if format is None:
+        return
+    name, _, service = format
+    through = " (caches and queue: study replay requests)" if name in (MSR, FIO, BLKPARSE) else ""
+    if service:
+        raise UserError(f"{path} is {name}, which is not read here{through}; make a CSV of {COLUMNS}; service times are "
+                        f"{service}")
+    raise UserError(f"{path} is {name}, which has no service times, so that nothing can be compared{through}; give a trace "
+                    f"that was measured, as a CSV of {COLUMNS}")

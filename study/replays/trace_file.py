@@ -167,19 +167,20 @@ def _parquet(path: Path) -> tuple[list[str], Callable]:
     """The same of a Parquet file, of which no more is read than is asked for."""
     try:
         file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
+        names = file.schema_arrow.names
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
 
     def select(names: Sequence[str]) -> pd.DataFrame:
         try:
             return file.read(columns=list(names)).to_pandas(ignore_metadata=True)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise _unreadable(path, error) from error
-    return file.schema_arrow.names, select
+    return names, select
 
 
 def _unreadable(path: Path, error: Exception) -> UserError:
-    reason = str(error).splitlines()[0].rstrip(".")
+    reason = "".join(filter(str.isprintable, str(error).splitlines()[0])).rstrip(".")
     return UserError(f"{path} cannot be read as a Parquet file ({reason}); it is truncated or of another kind, so copy "
                      "it again")
 

@@ -214,6 +214,20 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS,
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
+    "11_your_runs": Notebook(
+        reads=("claims.toml", "published/*.toml", "examples/series/*/*/*"), minutes=0.5,
+        parameters={
+            "source": Parameter(kind="str", help="'shipped', a label of imported runs, or a SELECT of run_id"),
+            "run": Parameter(kind="str", help="label and number of the run whose series are looked at; '' is the first"),
+            "outcome": Parameter(kind="str", help="the quantity over time that is to be explained"),
+            "statistic": Parameter(kind="str", help="the quantity over time that may explain it"),
+            "before": Parameter(kind="str", help="the label that is compared; '' is the one that began first"),
+            "after": Parameter(kind="str", help="the label that it is compared with; '' is the one that began next"),
+            "interval_s": Parameter(kind="float", unit="s", low=0, high=3600,
+                                    help="of a row on one clock; 0: the longest of the series"),
+            "max_lag": Parameter(kind="int", unit="intervals", low=1, high=200, help="lags looked at, to either side"),
+            "seed": SEED,
+        }),
     "12_measured_ladder": Notebook(
         reads=("measured/*/fio/*.json", "measured/*/runs/*/*", "measured/*/blind.json", "priors.toml", "hardware/*.toml"),
         minutes=1.0,

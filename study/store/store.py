@@ -54,6 +54,16 @@ def open() -> Iterator[DuckDBPyConnection]:
 
 
 @contextlib.contextmanager
+def of_imports(folders: Iterable[Path]) -> Iterator[DuckDBPyConnection]:
+    """Tables as the store has them, in memory, of imports in these folders and of nothing else."""
+    with contextlib.closing(duckdb.connect()) as connection:
+        _migrate(connection)
+        for folder in folders:
+            _insert_import(connection, str(folder), folder, manifest(folder) or {})
+        yield connection
+
+
+@contextlib.contextmanager
 def _up_to_date() -> Iterator[Path]:
     """The file of the store: the one that is kept, or, where nothing may be written, one for this time alone."""
     try:

@@ -1,8 +1,10 @@
-"""A fuzzer led by coverage over the importers of text and JSON: `make fuzz`, a minute each, or `SECONDS=600 make fuzz`.
+"""A fuzzer led by coverage over the importers of text and JSON, and over the readers of traces, of what zdb prints and of
+partition tables: `make fuzz`, a minute each, or `SECONDS=600 make fuzz`.
 
 It begins with the fixtures. What is no UserError, takes over ten seconds or two GiB ends it with exit code 1 and leaves the
 input in .cache/fuzz. Logs of transactions are DuckDB's to read, and are left to Hypothesis.
 """
+import contextlib
 import os
 import subprocess
 import sys
@@ -14,12 +16,29 @@ import atheris
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-with atheris.instrument_imports(include=["study.ingest"]):
+with atheris.instrument_imports(include=["study.ingest", "study.traces", "study.pools.zdb", "study.pools.partitions"]):
     from study.errors import UserError
     from study.ingest import clocks, given_runs, imports
+    from study.pools import partitions, zdb
+    from study.traces import read as traces
     from support import zpool_text
 
 FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
+TRACES = ROOT / "tests" / "study" / "traces" / "fixtures"
+ZDB = ROOT / "tests" / "study" / "pools" / "zdb"
+TABLE = """Disk /dev/sda: 931.51 GiB, 1000204886016 bytes, 1953525168 sectors
+Units: sectors of 1 * 512 = 512 bytes
+
+Device     Boot   Start        End    Sectors   Size Id Type
+/dev/sda1  *         63     208844     208782   102M 83 Linux
+"""
+CYLINDERS = """Disk /dev/sdb: 160.0 GB, 160041885696 bytes
+Units = cylinders of 16065 * 512 = 8225280 bytes
+   Device Boot      Start         End      Blocks   Id  System
+/dev/sdb1   *           1          13      104391   83  Linux
+"""
+PARTED = "BYT;\n/dev/sda:1953525168s:scsi:512:4096:gpt:ATA X:;\n1:2048s:1050623s:1048576s:fat32:EFI:boot;\n"
+SFDISK = '{"partitiontable": {"device": "/dev/sda", "unit": "sectors", "partitions": [{"node": "sda1", "start": 2048}]}}'
 ROWS = {"tank": list(range(31)), "  mirror": list(range(31)), "logs": [None] * 31, "  sdb": [0] * 31}
 SEEDS = {
     "pgbench": ("run.txt", [*FIXTURES.glob("pgbench/*/run.txt")]),
@@ -30,7 +49,31 @@ SEEDS = {
     "iostat": ("iostat.txt", [*FIXTURES.glob("iostat/*")]),
     "filebench": ("run.txt", ["1: 2.0: Running...\n1: 4.0: Run took 2 seconds...\n1: 4.1: Per-Operation Breakdown\n"
                               "read 4255ops/s 33.2mb/s 45.7ms/op 67us/op-cpu\n1: 4.1:\n"
-                              "IO Summary: 8510 ops 4255.0 ops/s, (4255/0 r/w) 33.2mb/s, 188us cpu/op, 45.7ms latency\n"])}
+                              "IO Summary: 8510 ops 4255.0 ops/s, (4255/0 r/w) 33.2mb/s, 188us cpu/op, 45.7ms latency\n"]),
+    "iologs": ("trace", [*TRACES.glob("*.iolog")]),
+    "blkparse": ("trace", [TRACES / "blkparse.txt"]),
+    "msr": ("trace.csv", [TRACES / "msr.csv"]),
+    "oracle": ("x.oracleGeneral.bin", ["\0" * 24, TRACES / "small.oracleGeneral.bin.zst"]),
+    "zdb": ("zdb.txt", [*ZDB.glob("*.txt")]),
+    "partitions": ("table.txt", [TABLE, CYLINDERS, PARTED, SFDISK])}
+
+
+def read_trace(content: bytes, path: Path) -> None:
+    """To its end, as before it goes through the model."""
+    path.write_bytes(content)
+    with contextlib.suppress(UserError):
+        traces.read(path)
+
+
+def read_zdb(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    with contextlib.suppress(UserError):
+        zdb.read(path)
+
+
+def read_partitions(content: bytes, path: Path) -> None:
+    with contextlib.suppress(UserError):
+        partitions.read(content.decode("utf-8", "replace"))
 
 
 def read(content: bytes, path: Path) -> None:
@@ -46,9 +89,14 @@ def read(content: bytes, path: Path) -> None:
         pass
 
 
+READERS = {**dict.fromkeys(("iologs", "blkparse", "msr", "oracle"), read_trace), "zdb": read_zdb,
+           "partitions": read_partitions}      # of others: read
+
+
 def fuzz(tool: str, seconds: str) -> None:
     """In a process of its own, since atheris ends the one that it is in."""
     name, seeds = SEEDS[tool]
+    reader = READERS.get(tool, read)
     left = ROOT / ".cache" / "fuzz"
     left.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +105,8 @@ def fuzz(tool: str, seconds: str) -> None:
         for n, seed in enumerate(seeds):
             (corpus / str(n)).write_bytes(seed.read_bytes() if isinstance(seed, Path) else seed.encode())
         atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", "-max_len=8192", "-timeout=10", "-rss_limit_mb=2048",
-                       f"-artifact_prefix={left}/{tool}-", str(corpus)], lambda content: read(content, Path(folder) / name))
+                       f"-artifact_prefix={left}/{tool}-", str(corpus)],
+                      lambda content: reader(content, Path(folder) / name))
         atheris.Fuzz()
 
 
@@ -65,7 +114,7 @@ def main() -> None:
     seconds = os.environ.get("SECONDS", "60")
     failed = [tool for tool in SEEDS
               if subprocess.run([sys.executable, __file__, tool, seconds], timeout=int(seconds) + 600).returncode]
-    print("importers that an input broke:", ", ".join(failed) or "none")
+    print("readers that an input broke:", ", ".join(failed) or "none")
     sys.exit(1 if failed else 0)
 
 

@@ -33,9 +33,10 @@ STUDY = """
     study.commands
     study.figures  study.paper  study.sweeps
     study.measure
-    study.experiments  study.predictions
+    study.experiments  study.predictions  study.your_runs
     study.grades
     study.ensembles
+    study.traces
     study.store  study.replays  study.ingest
     study.runs  study.machines
     study.pools

@@ -50,16 +50,19 @@ from model.simulations.rules import rules_of
 from model.simulations.sequential_reads import run as sequential_run
 from model.simulations.sequential_reads.state import new_recorder
 from model.structures.lru import misses, new_lru
+from model.structures.numbering import larger, new_numbering, number_all
+from model.structures.stack_distances import count_distances, new_stack
 from model.zfs.ageing.described import count_bytes
 from model.zfs.ageing.rewrites import Rewrites, operations
 from model.zfs.arc import replay as arc_replay
+from model.zfs.arc import requests as arc_requests
 from model.zfs.arc.arc import ArcParams, new_arc
 from model.zfs.dedup.table import group, new_table
 from model.zfs.dedup.zap import ZapParams, enter_all
 from model.zfs.dmu.recordsize import new_records, overwrite_all
 from model.zfs.eras import era
 from model.zfs.space.pickers import CURSOR_DYNAMIC_FIT, VARIANTS, PickerParams
-from model.zfs.vdev import cache_replay
+from model.zfs.vdev import cache_replay, queue_requests
 from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.raid import vdev_params
 from model.zfs.vdev.random_reads import RecordReads, random_record_reads
@@ -86,6 +89,27 @@ def caches():
     arc_replay.misses_zfs(new_arc(params, 12_000, 24_000), params, keys, 8192, 1, 100)
     for seed in range(3):
         l2arc_machine.long_run(seed, n=300, check_every=100)
+
+
+def traces():
+    keys = arc_traces.keys("zipf")[:1000]
+    is_write, time_ns, counts = keys % 3 // 2, 10**8 * np.arange(len(keys)), np.zeros(arc_requests.N_COUNTS, np.int64)
+    numbering, numbers = new_numbering(2000), np.zeros(len(keys), np.int32)
+    number_all(numbering, keys, numbers)
+    larger(numbering)
+    n = int(numbering.n[0])
+    stack = new_stack(n)
+    stack = stack._replace(tree=stack.tree[:n + 9], block_at=stack.block_at[:n + 9])
+    count_distances(stack, numbers, is_write == 0, np.zeros(n + 1, np.int64))
+    published, params, rules = ArcParams(100, 100), ArcParams(2**20, 2**20), era("b141").l2arc
+    device = arc_requests.new_cache_device(rules, 2**26, 8192)
+    since, requests = np.zeros(1, np.int64), (numbers, is_write, time_ns, 8192, counts)
+    arc_requests.run_textbook(new_arc(published, n + 1, n + 1, 0), published, numbers, is_write, counts)
+    arc_requests.run_zfs(new_arc(params, n + 1, n + 1), params, since, *requests)
+    arc_requests.run_l2(new_arc(params, n + 1, n + 1), params, 0 * since, device, rules, *requests)
+    queue_rules, gaps = era("b141").queue, MS // 3 * np.arange(len(keys))
+    queue_requests.run(queue_requests.new_device(queue_rules, 20), queue_rules, MS, gaps, is_write, keys * 512,
+                       np.full(len(keys), 512))
 
 
 def zfetch():
@@ -207,5 +231,5 @@ def appliances():
 
 def main():
     zfs_files_laws.sample_few_indirect_blocks()
-    for family in (caches, zfetch, devices, file_systems, databases, allocators, dedup, appliances):
+    for family in (caches, traces, zfetch, devices, file_systems, databases, allocators, dedup, appliances):
         family()

@@ -159,8 +159,8 @@ class OneChanged(sources.Digests):
                                                "15", "90", "91"}),
     ("model/simulations/order_entry/log_blocks.py", {"03", "04", "05", "06"}),
     ("study/figures/ladders.py", {"07", "08"}),
-    ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "12", "13", "14", "15",
-                             "90", "91"})])
+    ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "14",
+                             "15", "90", "91"})])
 def test_a_changed_source_repeats_the_notebooks_that_can_see_it(changed, repeated, monkeypatch):
     digests = OneChanged()
     monkeypatch.setattr(plans.sources, "digest_once", functools.partial(sources.digest, digests=digests))

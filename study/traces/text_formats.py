@@ -1,0 +1,259 @@
+"""Text that records requests, a line each: iologs of fio, what blkparse prints, the CSVs of MSR Cambridge.
+
+Each format is two patterns: of a line with a request, and of every other line that its tool writes. A line that is neither
+is a UserError: the file is damaged, or of a release that is not known here. Lines go through Arrow, a piece at a time.
+
+    fio         fio(1), "TRACE FILE FORMAT", and fio 3.33: v2 has no times but waits, in us; times of v3 are us (measured:
+                lines of a job with thinktime=20000 are 20 000 apart)
+    blkparse    blkparse(1), "OUTPUT DESCRIPTION AND FORMATTING", its default format, and blkparse 1.2.0
+    MSR         the README of "MSR Cambridge Traces", SNIA IOTTA: Timestamp in 100 ns since 1601, ResponseTime likewise
+"""
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from study.errors import UserError
+from study.replays import public_formats
+from study.traces.pieces import Pieces, shown
+from study.traces.requests import (
+    LARGEST_PLACE,
+    LARGEST_REQUEST,
+    MAX_DEVICES,
+    READ,
+    TRIM,
+    WRITE,
+    Format,
+    rows_of,
+)
+
+SECTOR_BYTES = 512
+LONGEST_NUMBER = 2**62
+EVENTS = "QGIDCMFSB"        # of blkparse, that have a place and a size
+HEADER = r"(?s)^\s*(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<seconds>\d+)\.(?P<ns>\d{9})\s+\d+\s+"
+
+
+class Piece(NamedTuple):
+    """Requests of some lines."""
+
+    columns: dict[str, pa.Array]
+    lines: np.ndarray       # number of the line of each
+
+
+class Told(NamedTuple):
+    """What a reader keeps from piece to piece, and says at the end."""
+
+    devices: dict[str, int]
+    counts: dict[str, int]      # of what was left out, and of what tells whether the file is whole
+    first: list[int]            # one element, once there is one: the first time, in units of the format
+
+
+Rows = tuple[np.ndarray, np.ndarray]     # REQUEST[n], number of the line of each
+
+
+class TextFormat(NamedTuple):
+    format: Format
+    request: str        # pattern of a line with a request; its groups are columns
+    other: str          # of a line with none
+    rows: Callable[[str, Piece, Told], Rows]
+    ends: Callable[[str, Told], list[str]]              # notes; raises UserError
+
+
+# ---- columns ----
+
+
+def whole(path: str, piece: Piece, name: str, low: int, high: int, what: str) -> np.ndarray:
+    """A column as int64. Raises UserError for the first line with less than `low` or more than `high`."""
+    text = piece.columns[name]
+    about = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(~((about >= low) & (about <= high)))
+    if len(wrong):
+        at = int(wrong[0])
+        raise UserError(f"line {piece.lines[at]} of {path} has {what} {text[at].as_py()[:40]}, but it must be from {low} to "
+                        f"{high}; mend or remove the line")
+    return pc.cast(text, pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def _devices(path: str, piece: Piece, names: pa.Array, told: Told) -> np.ndarray:
+    """Numbers of devices. Raises UserError for too many."""
+    coded = pc.dictionary_encode(names)
+    for name in coded.dictionary.to_pylist():
+        if told.devices.setdefault(name, len(told.devices)) == MAX_DEVICES:
+            raise UserError(f"{path} has more than {MAX_DEVICES} devices or files, of which '{name[:40]}' is the next; "
+                            "split the trace")
+    numbers = np.array([told.devices[name] for name in coded.dictionary.to_pylist()], np.int64)
+    return numbers[coded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _sized(path: str, piece: Piece, kind: np.ndarray, unit: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """(B from the beginning, B) of requests. Raises UserError. A trim may be of a whole device."""
+    place = whole(path, piece, "place", 0, LARGEST_PLACE // unit, "an offset of") * unit
+    n_bytes = whole(path, piece, "length", 0, LARGEST_PLACE // unit, "a length of") * unit
+    has_wrong_size = (kind != TRIM) & ((n_bytes < 1) | (n_bytes > LARGEST_REQUEST))
+    wrong = np.flatnonzero(has_wrong_size | (place + n_bytes > LARGEST_PLACE))
+    if len(wrong):
+        at = int(wrong[0])
+        raise UserError(f"line {piece.lines[at]} of {path} has a request of {n_bytes[at]} bytes at {place[at]}, but they "
+                        f"have 1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}; mend or remove the line")
+    return place, n_bytes
+
+
+def _since_first(told: Told, time: np.ndarray) -> np.ndarray:
+    if not told.first and len(time):
+        told.first.append(int(time[0]))
+    return time - told.first[0] if told.first else time
+
+
+def _only(piece: Piece, mask: np.ndarray) -> Piece:
+    return Piece({name: column.filter(pa.array(mask)) for name, column in piece.columns.items()}, piece.lines[mask])
+
+
+def _code(words: pa.Array, codes: dict[str, int]) -> np.ndarray:
+    """-1 for what is in none."""
+    coded = pc.dictionary_encode(words)
+    values = np.array([codes.get(word, -1) for word in coded.dictionary.to_pylist()], np.int64)
+    return values[coded.indices.to_numpy(zero_copy_only=False)]
+
+
+# ---- fio ----
+
+FIO_KINDS = {"read": READ, "write": WRITE, "trim": TRIM}
+
+
+def _fio(path: str, piece: Piece, told: Told) -> Rows:
+    kind = _code(piece.columns["action"], FIO_KINDS)
+    if "time" in piece.columns:
+        time = _since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
+    else:
+        is_wait = pc.equal(piece.columns["action"], "wait").to_numpy(zero_copy_only=False)
+        waits = np.zeros(len(kind), np.int64)
+        waits[is_wait] = whole(path, _only(piece, is_wait), "place", 0, 10**15, "a wait of")
+        time = (told.counts.get("waited_us", 0) + np.cumsum(waits)) * 1000
+        told.counts["waits"] = told.counts.get("waits", 0) + int(is_wait.sum())
+        told.counts["waited_us"] = told.counts.get("waited_us", 0) + int(waits.sum())
+        if told.counts["waited_us"] > LONGEST_NUMBER // 1000:
+            raise UserError(f"{path} waits {told.counts['waited_us']} us in all by line {piece.lines[-1]}, which no trace "
+                            "does; mend its waits")
+    mask = kind >= 0
+    told.counts["syncs"] = told.counts.get("syncs", 0) + int((~mask).sum())
+    piece, kind = _only(piece, mask), kind[mask]
+    place, n_bytes = _sized(path, piece, kind)
+    return rows_of(time_ns=time[mask], place=place, n_bytes=n_bytes, kind=kind,
+                   device=_devices(path, piece, piece.columns["device"], told)), piece.lines
+
+
+FIO_OTHER = (r"^\s*$|^{time}\S+ (?:add|open|close)\s*$|^{time}\S+ (?:sync|datasync|sync_file_range)\s*$|"
+             r"^fio version {version} iolog\s*$")
+FIO_REQUEST = r"{time}(?P<device>\S+) (?P<action>{actions}) (?P<place>-?\d+) (?P<length>-?\d+)\s*$"
+ACTIONS = "read|write|trim|sync|datasync|sync_file_range"
+FIO_NOTE = "fio writes a log per job, of what it issued: one log is one job"
+
+# ---- blkparse ----
+
+LETTERS = {"R": READ, "W": WRITE, "D": TRIM, "E": TRIM}
+
+
+def _kinds(rwbs: pa.Array) -> np.ndarray:
+    """Of the letters of a request: F in front is a flush before it, then comes what is done."""
+    coded = pc.dictionary_encode(rwbs)
+    kinds = np.array([LETTERS.get(word.removeprefix("F")[:1], -1) for word in coded.dictionary.to_pylist()], np.int64)
+    return kinds[coded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _blkparse(event: str) -> Callable[[str, Piece, Told], Rows]:
+    def rows(path: str, piece: Piece, told: Told) -> Rows:
+        for count in pc.value_counts(piece.columns["action"]).to_pylist():
+            told.counts[count["values"]] = told.counts.get(count["values"], 0) + count["counts"]
+        piece = _only(piece, pc.equal(piece.columns["action"], event).to_numpy(zero_copy_only=False))
+        kind = _kinds(piece.columns["rwbs"])
+        piece, kind = _only(piece, kind >= 0), kind[kind >= 0]
+        seconds = whole(path, piece, "seconds", 0, 2**32, "a time of")
+        time = seconds * 10**9 + whole(path, piece, "ns", 0, 10**9, "nanoseconds of")
+        place, n_bytes = _sized(path, piece, kind, SECTOR_BYTES)
+        return rows_of(time_ns=_since_first(told, time), place=place, n_bytes=n_bytes, kind=kind,
+                       device=_devices(path, piece, piece.columns["device"], told)), piece.lines
+    return rows
+
+
+def _blkparse_ends(event: str) -> Callable[[str, Told], list[str]]:
+    def ends(path: str, told: Told) -> list[str]:
+        seen = {letter: n for letter, n in told.counts.items() if letter in EVENTS}
+        if not seen.get(event):
+            others = ", ".join(f"{letter} ({n})" for letter, n in sorted(seen.items())) or "none"
+            raise UserError(f"{path} has no event {event} with a place and a size, but {others}; choose one of these by "
+                            "--event")
+        return []
+    return ends
+
+
+SUMMARY = (r"CPU\d+ \(|Total \(|\s*(?:PC )?(?:Reads?|Writes?) |\s*IO unplugs|\s*(?:Allocation|Dispatch|Completion) wait|"
+           r"Throughput \(|Events \(|Skips: |Input file .* added")
+BLKPARSE_REQUEST = HEADER + rf"(?P<action>[{EVENTS}])\s+(?P<rwbs>[A-Z]+)\s+(?P<place>-?\d+) \+ (?P<length>-?\d+)(?: .*|\s*)$"
+BLKPARSE_OTHER = (rf"^\s*$|^(?:{SUMMARY})|{HEADER}(?:(?:P|U|UT|T|m|A|X|R)\s+\S.*|"
+                  rf"[{EVENTS}]\s+[A-Z]+\s+(?:\[.*|\(.*|\d+ \(.*|\d+ \[.*))$").replace("?P<device>", "?:").replace(
+                      "?P<seconds>", "?:").replace("?P<ns>", "?:")
+
+# ---- MSR Cambridge ----
+
+MSR_REQUEST = (r"^\s*(?P<time>-?\d+),(?P<host>[^,]*),(?P<disk>\d+),(?P<action>(?i:read|write)),(?P<place>-?\d+),"
+               r"(?P<length>-?\d+),-?\d+\s*$")
+
+
+def _msr(path: str, piece: Piece, told: Told) -> Rows:
+    kind = _code(pc.utf8_lower(piece.columns["action"]), FIO_KINDS)
+    time = _since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
+    far = np.flatnonzero(np.abs(time) > LONGEST_NUMBER // 100)
+    if len(far):
+        raise UserError(f"line {piece.lines[far[0]]} of {path} is {time[far[0]] / 1e7:.0f} s from the first, which no trace "
+                        "is; mend or remove the line")
+    place, n_bytes = _sized(path, piece, kind)
+    names = pc.binary_join_element_wise(piece.columns["host"], piece.columns["disk"], "_")
+    return rows_of(time_ns=time * 100, place=place, n_bytes=n_bytes, kind=kind,
+                   device=_devices(path, piece, names, told)), piece.lines
+
+
+# ---- all ----
+
+
+def _nothing(path: str, told: Told) -> list[str]:
+    """A format that says nothing at its end."""
+    return []
+
+
+def text_format(name: str, event: str) -> TextFormat:
+    """By the name that `public_formats` gives it, or for an iolog its first line; `event`: of blkparse."""
+    if name == public_formats.MSR:
+        return TextFormat(Format(name, resolution="100 ns"), MSR_REQUEST,
+                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _nothing)
+    if name == public_formats.BLKPARSE:
+        return TextFormat(Format(f"{name}, its events {event}", resolution="1 ns"), BLKPARSE_REQUEST, BLKPARSE_OTHER,
+                          _blkparse(event), _blkparse_ends(event))
+    version = int(name[-1])
+    time = r"(?P<time>-?\d+) " if version == 3 else ""
+    return TextFormat(
+        Format(f"an iolog of fio, version {version}", resolution="1 us" if version == 3 else "", notes=(FIO_NOTE,)),
+        "^" + FIO_REQUEST.format(time=time, actions=ACTIONS + ("|wait" if version == 2 else "")),
+        FIO_OTHER.format(time=r"\d+ " if version == 3 else "", version=version), _fio, _nothing)
+
+
+def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
+    """Piece by piece. Raises UserError at the first line that cannot be."""
+    path = str(pieces.path)
+    names = list(re.compile(text.request).groupindex)
+    for number, lines in pieces.lines():
+        parts = pc.extract_regex(lines, text.request)
+        is_request = parts.is_valid().to_numpy(zero_copy_only=False)
+        others = lines.filter(pa.array(~is_request))
+        wrong = np.flatnonzero(~pc.match_substring_regex(others, text.other).to_numpy(zero_copy_only=False))
+        if len(wrong):
+            line = int(np.flatnonzero(~is_request)[wrong[0]])
+            content = lines.slice(line, 1).cast(pa.binary())[0].as_py()
+            raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; "
+                            "mend or remove it")
+        kept = parts.filter(pa.array(is_request))
+        piece = Piece({name: kept.field(name) for name in names}, np.flatnonzero(is_request) + number)
+        if len(piece.lines):
+            yield text.rows(path, piece, told)
