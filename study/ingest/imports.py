@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from study.errors import UserError
-from study.ingest import benchbase, clocks, filebench, iostat, mapped_csv, sysbench, tables, text
+from study.ingest import benchbase, clocks, filebench, iostat, mapped_csv, measured, sysbench, tables, text
 from study.ingest.fio import importer as fio
 from study.ingest.given_runs import Given
 from study.ingest.pgbench import importer as pgbench
@@ -28,7 +28,7 @@ from study.project import digest, exclusively, runs_folder, write_atomically
 from study.runs.folder import MANIFEST, manifest
 from study.words import counted
 
-IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase)
+IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase, measured)
 FOLDER = "imported"  # below the folder of runs
 VERSION = 1  # of what is kept; a change of an importer that changes numbers raises it
 OK, PARTIAL = "ok", "partial"  # status of a run
@@ -110,6 +110,13 @@ def imported(run: Given, options: Options, home: Path | None = None) -> Report:
                     f"cannot keep {run.label!r}: it holds a name or a number that cannot be ({_short(error)}); "
                     "nothing of it was imported"
                 ) from None
+
+
+def kept() -> Iterator[tuple[dict[str, Any], Path]]:
+    """Manifest and folder of every import."""
+    for path in sorted((runs_folder() / FOLDER).glob(f"*/{MANIFEST}")):
+        if known := manifest(path.parent):
+            yield known, path.parent
 
 
 def _there_already(known: dict[str, Any], folder: Path, options: Options) -> Report:

@@ -47,3 +47,9 @@ def write(draft: Path, readings: list[Reading], mapping: mapped_csv.Mapping | No
     (draft / TRANSACTIONS).mkdir()
     for n, path in enumerate(path for reading in readings for path in reading.transactions):
         os.replace(path, draft / TRANSACTIONS / f"{n}.parquet")
+
+
+def totals(folder: Path) -> dict[str, float]:
+    """Numbers of a whole run that was kept, by name; each in the unit that the table `metrics` has beside it."""
+    table = pq.read_table(folder / f"{METRICS}.parquet")
+    return dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))

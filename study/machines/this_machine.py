@@ -8,7 +8,7 @@ and its line says so. What was seen and is not simulated is a comment.
 """
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, get_args
 
 from study.errors import UserError
@@ -93,10 +93,15 @@ def _host(seen: Seen) -> list[Line]:
             Line("host", "", None, "not seen: how many processors; 8 are taken"),
             Line("host", "memory_gib", round(memory / GIB, 1), "/proc/meminfo, MemTotal") if memory else
             Line("host", "", None, "not seen: memory; 8 GiB are taken")]
-    speed, year = next(((speed, year) for able, speed, year in SPEEDS if able & flags),
-                       (OLDEST_SPEED, "2008") if "sse2" in flags else (UNKNOWN_SPEED, "2014"))
+    speed, year = speed_of(flags)
     return [*made, Line("host", "cpu", speed, f"a guess: '{model or 'no name'}' can do what processors of {year} can; "
                                               "docs/scenarios.md has a table")]
+
+
+def speed_of(flags: Collection[str]) -> tuple[float, str]:
+    """A guess at `cpu` by what processors can do, and the years of such: docs/scenarios.md."""
+    return next(((speed, year) for able, speed, year in SPEEDS if able & set(flags)),
+                (OLDEST_SPEED, "2008") if "sse2" in flags else (UNKNOWN_SPEED, "2014"))
 
 
 # --- data sets and files --------------------------------------------------------------------------------------------------

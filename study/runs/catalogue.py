@@ -228,6 +228,14 @@ STUDY: dict[str, Notebook] = {
             "max_lag": Parameter(kind="int", unit="intervals", low=1, high=200, help="lags looked at, to either side"),
             "seed": SEED,
         }),
+    "12_measured_ladder": Notebook(
+        reads=("measured/*/fio/*.json", "measured/*/runs/*/*", "measured/*/blind.json", "priors.toml", "hardware/*.toml"),
+        minutes=1.0,
+        parameters={
+            "measured": Parameter(kind="str", help="a set of data/measured, or the label of a ladder measured here"),
+            "rung": Parameter(kind="str", help="the rung whose difference is to be explained"),
+            "draws": DRAWS,
+        }),
     "13_dedup": Notebook(
         keeps=("dedup-cliff", "dedup-paced", "dedup-2018"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,

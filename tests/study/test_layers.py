@@ -32,6 +32,7 @@ MODEL = """
 STUDY = """
     study.commands
     study.figures  study.paper  study.sweeps
+    study.measure
     study.experiments  study.predictions  study.your_runs
     study.grades
     study.ensembles

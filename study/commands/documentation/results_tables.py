@@ -137,6 +137,8 @@ def summary() -> dict[str, list[Row]]:
         "11_your_runs": [("What do your own runs say?", "–",
                           f"{n('11_your_runs/runs.looked-at')} shipped runs; {n('11_your_runs/checks.agree')} of "
                           f"{n('11_your_runs/checks.made')} totals as the tools printed them", "–")],
+        "12_measured_ladder": [("Does the model predict a ladder that was measured on a machine at hand?", "–",
+                                "what was measured enters no result; the notebook shows it", "–")],
         "13_dedup": [("2010: gain of 8K blocks over 128K, of dedup", "up to 10 times",
                       f"{n.span('13_dedup/gain', '.1f')} times; best guess {n('13_dedup/gain.best-guess', '.1f')}",
                       n.grade("dedup-ratio"))],
@@ -191,7 +193,8 @@ def questions() -> str:
         for notebook, rows in summary().items() for i, row in enumerate(rows)])
 
 
-NO_CLAIMS = ("00_claims", "10_your_ladder", "11_your_runs", "90_model_vs_zfs", "91_published_setups")   # they ask questions
+NO_CLAIMS = ("00_claims", "10_your_ladder", "11_your_runs", "12_measured_ladder", "90_model_vs_zfs",
+             "91_published_setups")     # they ask questions
 
 
 def tally() -> str:
