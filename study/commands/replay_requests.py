@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MECHANISMS = ("arc", "l2arc", "vdev-cache", "queue", "allocator")
 PICTURES = (".png", ".svg", ".pdf")
 MIN_BLOCK, MAX_BLOCK = 512, 2**24   # B: SPA_MINBLOCKSIZE, SPA_MAXBLOCKSIZE
+ENOUGH = 10_000     # requests; fewer take no time that can be told
 MAX_SIZE = 2**53    # B of a cache
 EVENTS = "QGIDC"    # of blkparse
 
@@ -197,6 +198,8 @@ def _times(trace: "Trace") -> str:
 
 
 def _per_million(seconds: float, n: int) -> str:
+    if n < ENOUGH:
+        return "too little time to tell that of a million requests"
     return f"{1e6 * seconds / n:.2g} s per million requests"
 
 

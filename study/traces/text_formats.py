@@ -29,11 +29,13 @@ from study.traces.requests import (
     Format,
     rows_of,
 )
+from study.words import counted
 
 SECTOR_BYTES = 512
 LONGEST_NUMBER = 2**62
 EVENTS = "QGIDCMFSB"        # of blkparse, that have a place and a size
 HEADER = r"(?s)^\s*(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<seconds>\d+)\.(?P<ns>\d{9})\s+\d+\s+"
+PLAIN_HEADER = re.sub(r"\?P<\w+>", "?:", HEADER)
 
 
 class Piece(NamedTuple):
@@ -60,6 +62,7 @@ class TextFormat(NamedTuple):
     other: str          # of a line with none
     rows: Callable[[str, Piece, Told], Rows]
     ends: Callable[[str, Told], list[str]]              # notes; raises UserError
+    counts: dict[str, str]      # name: pattern of other lines that are counted under it, or of numbers that are added
 
 
 # ---- columns ----
@@ -185,16 +188,31 @@ def _blkparse_ends(event: str) -> Callable[[str, Told], list[str]]:
             others = ", ".join(f"{letter} ({n})" for letter, n in sorted(seen.items())) or "none"
             raise UserError(f"{path} has no event {event} with a place and a size, but {others}; choose one of these by "
                             "--event")
-        return []
+        return _of_summary(told, sum(seen.values()) + told.counts["others"])
     return ends
 
 
+def _of_summary(told: Told, n_lines: int) -> list[str]:
+    """What blkparse prints at the end, beside what was read."""
+    if not told.counts["summaries"]:
+        return ["blkparse's summary is missing at the end, so nobody can tell whether lines are missing"]
+    notes = []
+    if n_lines != told.counts["entries"]:
+        notes.append(f"{counted(n_lines, 'event')} were read, but blkparse counted {told.counts['entries']}: lines are "
+                     "missing, or were filtered")
+    if told.counts["skips"]:
+        notes.append(f"blktrace lost events {told.counts['skips']} times (Skips), so requests are missing")
+    return notes
+
+
+ENTRIES, SKIPS = r"^Events \(.*\): (?P<n>[\d.,' ]+) entries", r"^Skips: (?P<n>[\d.,' ]+) forward"
 SUMMARY = (r"CPU\d+ \(|Total \(|\s*(?:PC )?(?:Reads?|Writes?) |\s*IO unplugs|\s*(?:Allocation|Dispatch|Completion) wait|"
            r"Throughput \(|Events \(|Skips: |Input file .* added")
 BLKPARSE_REQUEST = HEADER + rf"(?P<action>[{EVENTS}])\s+(?P<rwbs>[A-Z]+)\s+(?P<place>-?\d+) \+ (?P<length>-?\d+)(?: .*|\s*)$"
-BLKPARSE_OTHER = (rf"^\s*$|^(?:{SUMMARY})|{HEADER}(?:(?:P|U|UT|T|m|A|X|R)\s+\S.*|"
-                  rf"[{EVENTS}]\s+[A-Z]+\s+(?:\[.*|\(.*|\d+ \(.*|\d+ \[.*))$").replace("?P<device>", "?:").replace(
-                      "?P<seconds>", "?:").replace("?P<ns>", "?:")
+BLKPARSE_OTHER = (rf"^\s*$|^(?:{SUMMARY})|{PLAIN_HEADER}(?:(?:P|U|UT|T|m|A|X|R)\s+\S.*|"
+                  rf"[{EVENTS}]\s+[A-Z]+\s+(?:\[.*|\(.*|\d+ \(.*|\d+ \[.*))$")
+
+BLKPARSE_EVENT = PLAIN_HEADER + r"\S"
 
 # ---- MSR Cambridge ----
 
@@ -220,6 +238,14 @@ def _msr(path: str, piece: Piece, told: Told) -> Rows:
 
 def _nothing(path: str, told: Told) -> list[str]:
     """A format that says nothing at its end."""
+    return ["nothing in the format tells whether lines are missing at its end"]
+
+
+def _fio_ends(path: str, told: Told) -> list[str]:
+    """fio closes its files when a job ends."""
+    if (missing := told.counts["opened"] - told.counts["closed"]) > 0:
+        return [f"{counted(missing, 'file')} of {told.counts['opened']} that were opened {'is' if missing == 1 else 'are'} "
+                "never closed: the job was stopped, or lines are missing at the end"]
     return []
 
 
@@ -227,16 +253,28 @@ def text_format(name: str, event: str) -> TextFormat:
     """By the name that `public_formats` gives it, or for an iolog its first line; `event`: of blkparse."""
     if name == public_formats.MSR:
         return TextFormat(Format(name, resolution="100 ns"), MSR_REQUEST,
-                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _nothing)
+                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _nothing, {})
     if name == public_formats.BLKPARSE:
         return TextFormat(Format(f"{name}, its events {event}", resolution="1 ns"), BLKPARSE_REQUEST, BLKPARSE_OTHER,
-                          _blkparse(event), _blkparse_ends(event))
+                          _blkparse(event), _blkparse_ends(event),
+                          {"others": BLKPARSE_EVENT, "entries": ENTRIES, "summaries": r"^Events \(", "skips": SKIPS})
     version = int(name[-1])
     time = r"(?P<time>-?\d+) " if version == 3 else ""
     return TextFormat(
         Format(f"an iolog of fio, version {version}", resolution="1 us" if version == 3 else "", notes=(FIO_NOTE,)),
         "^" + FIO_REQUEST.format(time=time, actions=ACTIONS + ("|wait" if version == 2 else "")),
-        FIO_OTHER.format(time=r"\d+ " if version == 3 else "", version=version), _fio, _nothing)
+        FIO_OTHER.format(time=r"\d+ " if version == 3 else "", version=version), _fio, _fio_ends,
+        {"opened": r" open\s*$", "closed": r" close\s*$"})
+
+
+def _count(lines: pa.Array, patterns: dict[str, str], told: Told) -> None:
+    """Lines of each pattern; where it has a group `n`, the sum of these numbers."""
+    for name, pattern in patterns.items():
+        matching = lines.filter(pc.match_substring_regex(lines, pattern))
+        n = len(matching)
+        if "?P<n>" in pattern:
+            n = sum(int(re.sub(r"\D", "", row["n"])) for row in pc.extract_regex(matching, pattern).to_pylist())
+        told.counts[name] = told.counts.get(name, 0) + n
 
 
 def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
@@ -253,6 +291,7 @@ def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
             content = lines.slice(line, 1).cast(pa.binary())[0].as_py()
             raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; "
                             "mend or remove it")
+        _count(others, text.counts, told)
         kept = parts.filter(pa.array(is_request))
         piece = Piece({name: kept.field(name) for name in names}, np.flatnonzero(is_request) + number)
         if len(piece.lines):

@@ -71,6 +71,26 @@ def test_blkparse_of_several_devices_wants_to_be_told_which(tmp_path):
         ready(path, "Q", ["sda"], None)
 
 
+@pytest.mark.parametrize(("change", "says"), [
+    (lambda text: text, None), (lambda text: text.partition("CPU0")[0], "summary is missing"),
+    (lambda text: re.sub(r"(?m)^.* D .*\n", "", text, count=3), "307 events were read, but blkparse counted 310"),
+    (lambda text: text.replace("Skips: 0", "Skips: 1,002"), "lost events 1002 times")])
+def test_what_blkparse_counted_is_held_against_what_was_read(tmp_path, change, says):
+    path = tmp_path / "trace.txt"
+    path.write_text(change((FIXTURES / "blkparse.txt").read_text()))
+    notes = read(path).notes
+    assert [says in note for note in notes] == [True] if says else notes == ()
+
+
+@pytest.mark.parametrize("name", ["fio_v2.iolog", "fio_v3.iolog"])
+def test_a_job_of_fio_that_does_not_end_is_noticed(tmp_path, name):
+    lines = (FIXTURES / name).read_text().splitlines(True)
+    assert not any("never closed" in note for note in read(FIXTURES / name).notes)
+    path = tmp_path / name
+    path.write_text("".join(lines[:-1]))
+    assert any("1 file of" in note and "never closed" in note for note in read(path).notes)
+
+
 def test_blkparse_without_an_event_says_which_there_are(tmp_path):
     path = tmp_path / "only_completions.txt"
     path.write_text("".join(line for line in (FIXTURES / "blkparse.txt").read_text().splitlines(True) if " C " in line))

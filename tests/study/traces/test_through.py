@@ -292,7 +292,7 @@ def test_the_command_prints_draws_and_gives_json(study, tmp_path):
     told = json.loads(done.stdout)
     assert (done.returncode, set(told["through"]), told["requests"]) == (0, {"arc", "queue"}, 61)
     done = study("replay", "requests", str(path), "--picture", str(picture))
-    assert (done.returncode, "s per million requests" in done.stdout) == (0, True)
+    assert (done.returncode, "that of a million requests" in done.stdout) == (0, True)
     assert picture.read_text().startswith("<?xml")
 
 
@@ -311,3 +311,9 @@ def test_what_cannot_be_is_one_sentence(study, arguments, says):
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_time_of_a_million_requests_is_printed(study, tmp_path):
+    path = tmp_path / "usr.csv"
+    path.write_text("".join(f"{128166372003061629 + 9999 * i},usr,0,Read,{i % 77 * 8192},8192,1\n" for i in range(10_000)))
+    assert study("replay", "requests", str(path)).stdout.count("s per million requests") == 2
