@@ -52,7 +52,7 @@ def _text(pieces: Pieces, name: str, first: str, event: str) -> Trace:
                         "record it anew with fio 1.17 or later")
     if name == public_formats.FIO:
         name = f"{name} {first.split()[2]}"
-    text, told = text_format(name, event), Told({}, {}, [])
+    text, told = text_format(name, event), Told({}, {}, [], {})
     notes: list[str] = []
     form = text.format
 

@@ -27,12 +27,14 @@ from study.traces.requests import (
     TRIM,
     WRITE,
     Format,
+    named,
     rows_of,
 )
 from study.words import counted
 
 SECTOR_BYTES = 512
 LONGEST_NUMBER = 2**62
+MAX_FILES = 2**20   # that a job of fio holds open; none has a tenth of that
 EVENTS = "QGIDCMFSB"        # of blkparse, that have a place and a size
 HEADER = r"(?s)^\s*(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<seconds>\d+)\.(?P<ns>\d{9})\s+\d+\s+"
 PLAIN_HEADER = re.sub(r"\?P<\w+>", "?:", HEADER)
@@ -51,6 +53,7 @@ class Told(NamedTuple):
     devices: dict[str, int]
     counts: dict[str, int]      # of what was left out, and of what tells whether the file is whole
     first: list[int]            # one element, once there is one: the first time, in units of the format
+    unclosed: dict[str, None]   # files that were added or opened, in order, and not closed since
 
 
 Rows = tuple[np.ndarray, np.ndarray]     # REQUEST[n], number of the line of each
@@ -62,7 +65,7 @@ class TextFormat(NamedTuple):
     other: str          # of a line with none
     rows: Callable[[str, Piece, Told], Rows]
     ends: Callable[[str, Told], list[str]]              # notes; raises UserError
-    counts: dict[str, str]      # name: pattern of other lines that are counted under it, or of numbers that are added
+    note: Callable[[str, pa.Array, Told], None]     # keeps what other lines say; raises UserError
 
 
 # ---- columns ----
@@ -148,6 +151,28 @@ def _fio(path: str, piece: Piece, told: Told) -> Rows:
                    device=_devices(path, piece, piece.columns["device"], told)), piece.lines
 
 
+
+
+def _fio_files(path: str, lines: pa.Array, told: Told) -> None:
+    """Which files are open, or will be. Raises UserError for too many."""
+    for line in pc.extract_regex(lines, FIO_FILE).drop_null().to_pylist():
+        if line["action"] == "close":
+            told.unclosed.pop(line["file"], None)
+        else:
+            told.unclosed[line["file"]] = None
+    if len(told.unclosed) > MAX_FILES:
+        raise UserError(f"{path} adds {len(told.unclosed)} files without closing them, but a job has {MAX_FILES} at most; "
+                        "the file is damaged, or no iolog")
+
+
+def _fio_ends(path: str, told: Told) -> list[str]:
+    """fio closes its files when a job ends."""
+    if not told.unclosed:
+        return []
+    return [f"no close of {named([shown(name)[1:-1] for name in told.unclosed])}: fio was stopped, or the file is cut"]
+
+
+FIO_FILE = r"^(?:\d+ )?(?P<file>\S+) (?P<action>add|open|close)\s*$"
 FIO_OTHER = (r"^\s*$|^{time}\S+ (?:add|open|close)\s*$|^{time}\S+ (?:sync|datasync|sync_file_range)\s*$|"
              r"^fio version {version} iolog\s*$")
 FIO_REQUEST = r"{time}(?P<device>\S+) (?P<action>{actions}) (?P<place>-?\d+) (?P<length>-?\d+)\s*$"
@@ -212,7 +237,18 @@ BLKPARSE_REQUEST = HEADER + rf"(?P<action>[{EVENTS}])\s+(?P<rwbs>[A-Z]+)\s+(?P<p
 BLKPARSE_OTHER = (rf"^\s*$|^(?:{SUMMARY})|{PLAIN_HEADER}(?:(?:P|U|UT|T|m|A|X|R)\s+\S.*|"
                   rf"[{EVENTS}]\s+[A-Z]+\s+(?:\[.*|\(.*|\d+ \(.*|\d+ \[.*))$")
 
-BLKPARSE_EVENT = PLAIN_HEADER + r"\S"
+COUNTED = {"others": PLAIN_HEADER + r"\S", "entries": ENTRIES, "summaries": r"^Events \(", "skips": SKIPS}
+
+
+def _count(path: str, lines: pa.Array, told: Told) -> None:
+    """Lines of each pattern of COUNTED; where it has a group `n`, the sum of these numbers."""
+    for name, pattern in COUNTED.items():
+        matching = lines.filter(pc.match_substring_regex(lines, pattern))
+        n = len(matching)
+        if "?P<n>" in pattern:
+            n = sum(int(re.sub(r"\D", "", row["n"])) for row in pc.extract_regex(matching, pattern).to_pylist())
+        told.counts[name] = told.counts.get(name, 0) + n
+
 
 # ---- MSR Cambridge ----
 
@@ -236,45 +272,30 @@ def _msr(path: str, piece: Piece, told: Told) -> Rows:
 # ---- all ----
 
 
-def _nothing(path: str, told: Told) -> list[str]:
-    """A format that says nothing at its end."""
+def _msr_ends(path: str, told: Told) -> list[str]:
     return ["nothing in the format tells whether lines are missing at its end"]
 
 
-def _fio_ends(path: str, told: Told) -> list[str]:
-    """fio closes its files when a job ends."""
-    if (missing := told.counts["opened"] - told.counts["closed"]) > 0:
-        return [f"{counted(missing, 'file')} of {told.counts['opened']} that were opened {'is' if missing == 1 else 'are'} "
-                "never closed: the job was stopped, or lines are missing at the end"]
-    return []
+def _says_nothing(path: str, lines: pa.Array, told: Told) -> None:
+    """Lines that tell nothing."""
 
 
 def text_format(name: str, event: str) -> TextFormat:
     """By the name that `public_formats` gives it, or for an iolog its first line; `event`: of blkparse."""
     if name == public_formats.MSR:
         return TextFormat(Format(name, resolution="100 ns"), MSR_REQUEST,
-                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _nothing, {})
+                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _msr_ends,
+                          _says_nothing)
     if name == public_formats.BLKPARSE:
         return TextFormat(Format(f"{name}, its events {event}", resolution="1 ns"), BLKPARSE_REQUEST, BLKPARSE_OTHER,
-                          _blkparse(event), _blkparse_ends(event),
-                          {"others": BLKPARSE_EVENT, "entries": ENTRIES, "summaries": r"^Events \(", "skips": SKIPS})
+                          _blkparse(event), _blkparse_ends(event), _count)
     version = int(name[-1])
     time = r"(?P<time>-?\d+) " if version == 3 else ""
     return TextFormat(
         Format(f"an iolog of fio, version {version}", resolution="1 us" if version == 3 else "", notes=(FIO_NOTE,)),
         "^" + FIO_REQUEST.format(time=time, actions=ACTIONS + ("|wait" if version == 2 else "")),
         FIO_OTHER.format(time=r"\d+ " if version == 3 else "", version=version), _fio, _fio_ends,
-        {"opened": r" open\s*$", "closed": r" close\s*$"})
-
-
-def _count(lines: pa.Array, patterns: dict[str, str], told: Told) -> None:
-    """Lines of each pattern; where it has a group `n`, the sum of these numbers."""
-    for name, pattern in patterns.items():
-        matching = lines.filter(pc.match_substring_regex(lines, pattern))
-        n = len(matching)
-        if "?P<n>" in pattern:
-            n = sum(int(re.sub(r"\D", "", row["n"])) for row in pc.extract_regex(matching, pattern).to_pylist())
-        told.counts[name] = told.counts.get(name, 0) + n
+        _fio_files)
 
 
 def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
@@ -291,7 +312,7 @@ def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
             content = lines.slice(line, 1).cast(pa.binary())[0].as_py()
             raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; "
                             "mend or remove it")
-        _count(others, text.counts, told)
+        text.note(path, others, told)
         kept = parts.filter(pa.array(is_request))
         piece = Piece({name: kept.field(name) for name in names}, np.flatnonzero(is_request) + number)
         if len(piece.lines):
