@@ -17,7 +17,8 @@ from study.tables import is_parquet
 from study.traces import oracle_general
 from study.traces.pieces import Pieces, shown
 from study.traces.requests import MAX_SECONDS, Format, Trace, at_rate, named, of_devices, rows_of, spooled
-from study.traces.text_formats import Told, read_lines, text_format
+from study.traces.text_columns import Told
+from study.traces.text_formats import read_lines, text_format
 from study.words import counted
 
 READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, oracleGeneral of libCacheSim (by "

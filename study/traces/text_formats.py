@@ -19,17 +19,8 @@ import pyarrow.compute as pc
 from study.errors import UserError
 from study.replays import public_formats
 from study.traces.pieces import Pieces, shown
-from study.traces.requests import (
-    LARGEST_PLACE,
-    LARGEST_REQUEST,
-    MAX_DEVICES,
-    READ,
-    TRIM,
-    WRITE,
-    Format,
-    named,
-    rows_of,
-)
+from study.traces.requests import READ, TRIM, WRITE, Format, named, rows_of
+from study.traces.text_columns import Piece, Rows, Told, codes_of, devices_of, only, since_first, sized, whole
 from study.words import counted
 
 SECTOR_BYTES = 512
@@ -38,25 +29,6 @@ MAX_FILES = 2**20   # that a job of fio holds open; none has a tenth of that
 EVENTS = "QGIDCMFSB"        # of blkparse, that have a place and a size
 HEADER = r"(?s)^\s*(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<seconds>\d+)\.(?P<ns>\d{9})\s+\d+\s+"
 PLAIN_HEADER = re.sub(r"\?P<\w+>", "?:", HEADER)
-
-
-class Piece(NamedTuple):
-    """Requests of some lines."""
-
-    columns: dict[str, pa.Array]
-    lines: np.ndarray       # number of the line of each
-
-
-class Told(NamedTuple):
-    """What a reader keeps from piece to piece, and says at the end."""
-
-    devices: dict[str, int]
-    counts: dict[str, int]      # of what was left out, and of what tells whether the file is whole
-    first: list[int]            # one element, once there is one: the first time, in units of the format
-    unclosed: dict[str, None]   # files that were added or opened, in order, and not closed since
-
-
-Rows = tuple[np.ndarray, np.ndarray]     # REQUEST[n], number of the line of each
 
 
 class TextFormat(NamedTuple):
@@ -68,75 +40,19 @@ class TextFormat(NamedTuple):
     note: Callable[[str, pa.Array, Told], None]     # keeps what other lines say; raises UserError
 
 
-# ---- columns ----
-
-
-def whole(path: str, piece: Piece, name: str, low: int, high: int, what: str) -> np.ndarray:
-    """A column as int64. Raises UserError for the first line with less than `low` or more than `high`."""
-    text = piece.columns[name]
-    about = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(~((about >= low) & (about <= high)))
-    if len(wrong):
-        at = int(wrong[0])
-        raise UserError(f"line {piece.lines[at]} of {path} has {what} {text[at].as_py()[:40]}, but it must be from {low} to "
-                        f"{high}; mend or remove the line")
-    return pc.cast(text, pa.int64()).to_numpy(zero_copy_only=False)
-
-
-def _devices(path: str, piece: Piece, names: pa.Array, told: Told) -> np.ndarray:
-    """Numbers of devices. Raises UserError for too many."""
-    coded = pc.dictionary_encode(names)
-    for name in coded.dictionary.to_pylist():
-        if told.devices.setdefault(name, len(told.devices)) == MAX_DEVICES:
-            raise UserError(f"{path} has more than {MAX_DEVICES} devices or files, of which '{name[:40]}' is the next; "
-                            "split the trace")
-    numbers = np.array([told.devices[name] for name in coded.dictionary.to_pylist()], np.int64)
-    return numbers[coded.indices.to_numpy(zero_copy_only=False)]
-
-
-def _sized(path: str, piece: Piece, kind: np.ndarray, unit: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """(B from the beginning, B) of requests. Raises UserError. A trim may be of a whole device."""
-    place = whole(path, piece, "place", 0, LARGEST_PLACE // unit, "an offset of") * unit
-    n_bytes = whole(path, piece, "length", 0, LARGEST_PLACE // unit, "a length of") * unit
-    has_wrong_size = (kind != TRIM) & ((n_bytes < 1) | (n_bytes > LARGEST_REQUEST))
-    wrong = np.flatnonzero(has_wrong_size | (place + n_bytes > LARGEST_PLACE))
-    if len(wrong):
-        at = int(wrong[0])
-        raise UserError(f"line {piece.lines[at]} of {path} has a request of {n_bytes[at]} bytes at {place[at]}, but they "
-                        f"have 1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}; mend or remove the line")
-    return place, n_bytes
-
-
-def _since_first(told: Told, time: np.ndarray) -> np.ndarray:
-    if not told.first and len(time):
-        told.first.append(int(time[0]))
-    return time - told.first[0] if told.first else time
-
-
-def _only(piece: Piece, mask: np.ndarray) -> Piece:
-    return Piece({name: column.filter(pa.array(mask)) for name, column in piece.columns.items()}, piece.lines[mask])
-
-
-def _code(words: pa.Array, codes: dict[str, int]) -> np.ndarray:
-    """-1 for what is in none."""
-    coded = pc.dictionary_encode(words)
-    values = np.array([codes.get(word, -1) for word in coded.dictionary.to_pylist()], np.int64)
-    return values[coded.indices.to_numpy(zero_copy_only=False)]
-
-
 # ---- fio ----
 
 FIO_KINDS = {"read": READ, "write": WRITE, "trim": TRIM}
 
 
 def _fio(path: str, piece: Piece, told: Told) -> Rows:
-    kind = _code(piece.columns["action"], FIO_KINDS)
+    kind = codes_of(piece.columns["action"], FIO_KINDS)
     if "time" in piece.columns:
-        time = _since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
+        time = since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
     else:
         is_wait = pc.equal(piece.columns["action"], "wait").to_numpy(zero_copy_only=False)
         waits = np.zeros(len(kind), np.int64)
-        waits[is_wait] = whole(path, _only(piece, is_wait), "place", 0, 10**15, "a wait of")
+        waits[is_wait] = whole(path, only(piece, is_wait), "place", 0, 10**15, "a wait of")
         time = (told.counts.get("waited_us", 0) + np.cumsum(waits)) * 1000
         told.counts["waits"] = told.counts.get("waits", 0) + int(is_wait.sum())
         told.counts["waited_us"] = told.counts.get("waited_us", 0) + int(waits.sum())
@@ -145,10 +61,10 @@ def _fio(path: str, piece: Piece, told: Told) -> Rows:
                             "does; mend its waits")
     mask = kind >= 0
     told.counts["syncs"] = told.counts.get("syncs", 0) + int((~mask).sum())
-    piece, kind = _only(piece, mask), kind[mask]
-    place, n_bytes = _sized(path, piece, kind)
+    piece, kind = only(piece, mask), kind[mask]
+    place, n_bytes = sized(path, piece, kind)
     return rows_of(time_ns=time[mask], place=place, n_bytes=n_bytes, kind=kind,
-                   device=_devices(path, piece, piece.columns["device"], told)), piece.lines
+                   device=devices_of(path, piece, piece.columns["device"], told)), piece.lines
 
 
 
@@ -195,14 +111,14 @@ def _blkparse(event: str) -> Callable[[str, Piece, Told], Rows]:
     def rows(path: str, piece: Piece, told: Told) -> Rows:
         for count in pc.value_counts(piece.columns["action"]).to_pylist():
             told.counts[count["values"]] = told.counts.get(count["values"], 0) + count["counts"]
-        piece = _only(piece, pc.equal(piece.columns["action"], event).to_numpy(zero_copy_only=False))
+        piece = only(piece, pc.equal(piece.columns["action"], event).to_numpy(zero_copy_only=False))
         kind = _kinds(piece.columns["rwbs"])
-        piece, kind = _only(piece, kind >= 0), kind[kind >= 0]
+        piece, kind = only(piece, kind >= 0), kind[kind >= 0]
         seconds = whole(path, piece, "seconds", 0, 2**32, "a time of")
         time = seconds * 10**9 + whole(path, piece, "ns", 0, 10**9, "nanoseconds of")
-        place, n_bytes = _sized(path, piece, kind, SECTOR_BYTES)
-        return rows_of(time_ns=_since_first(told, time), place=place, n_bytes=n_bytes, kind=kind,
-                       device=_devices(path, piece, piece.columns["device"], told)), piece.lines
+        place, n_bytes = sized(path, piece, kind, SECTOR_BYTES)
+        return rows_of(time_ns=since_first(told, time), place=place, n_bytes=n_bytes, kind=kind,
+                       device=devices_of(path, piece, piece.columns["device"], told)), piece.lines
     return rows
 
 
@@ -257,16 +173,16 @@ MSR_REQUEST = (r"^\s*(?P<time>-?\d+),(?P<host>[^,]*),(?P<disk>\d+),(?P<action>(?
 
 
 def _msr(path: str, piece: Piece, told: Told) -> Rows:
-    kind = _code(pc.utf8_lower(piece.columns["action"]), FIO_KINDS)
-    time = _since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
+    kind = codes_of(pc.utf8_lower(piece.columns["action"]), FIO_KINDS)
+    time = since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
     far = np.flatnonzero(np.abs(time) > LONGEST_NUMBER // 100)
     if len(far):
         raise UserError(f"line {piece.lines[far[0]]} of {path} is {time[far[0]] / 1e7:.0f} s from the first, which no trace "
                         "is; mend or remove the line")
-    place, n_bytes = _sized(path, piece, kind)
+    place, n_bytes = sized(path, piece, kind)
     names = pc.binary_join_element_wise(piece.columns["host"], piece.columns["disk"], "_")
     return rows_of(time_ns=time * 100, place=place, n_bytes=n_bytes, kind=kind,
-                   device=_devices(path, piece, names, told)), piece.lines
+                   device=devices_of(path, piece, names, told)), piece.lines
 
 
 # ---- all ----
