@@ -6,6 +6,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -112,8 +113,7 @@ def test_programs_of_another_release_are_refused(tmp_path, says, complaint):
 @pytest.fixture
 def open_folder():
     """A folder that every user may enter, as those of pytest are not."""
-    path = Path(subprocess.run(["mktemp", "-d", "/tmp/study-test-XXXXXX"], capture_output=True, text=True,
-                               check=True).stdout.strip())
+    path = Path(tempfile.mkdtemp(prefix="study-test-", dir="/tmp"))
     path.chmod(0o755)
     yield path
     shutil.rmtree(path, ignore_errors=True)
