@@ -223,7 +223,7 @@ def test_a_fifo_is_read_once(tmp_path):
     writer = threading.Thread(target=lambda: path.write_bytes((FIXTURES / "msr.csv").read_bytes()))
     writer.start()
     assert len(read(path).requests) == 5
-    writer.join()
+    writer.join(60)
 
 
 def test_a_request_is_all_the_blocks_that_it_touches():
