@@ -63,7 +63,7 @@ def pgbench(
 
     docs/your-runs.md says what is measured. Notebook 12 shows it beside the prediction.
     """
-    from study.measure import ladder, plan, programs, provenance
+    from study.measure import device, ladder, plan, programs, provenance
 
     sizes = ladder.QUICK if quick else ladder.FULL
     given = {"scale": scale, "clients": clients, "seconds": seconds, "warm_up_s": warm_up, "repeats": repeats}
@@ -74,6 +74,7 @@ def pgbench(
     to_do = plan.of(rungs, sizes, seed)
     label = label or f"pgbench {datetime.now(UTC):%Y-%m-%d %H.%M.%S}"
     _refuse_known(label)
+    device.refuse_unfit(list(fio or ()))
     if files is not None and files.exists():
         raise UserError(f"--files is {files}, which exists and is not written over; name a new folder")
     plan.refuse_too_large(to_do, folder, wal_folder)
@@ -86,21 +87,25 @@ def pgbench(
 
 def _refuse_known(label: str) -> None:
     from study.ingest import imports
+    from study.measure import sets
     if not label.strip() or "/" in label or not label.isprintable():
         raise UserError(f"--label is {label!r}; give it letters, and no /")
+    if label in sets.names():
+        raise UserError(f"--label is {label!r}, the name of a set in data/measured; choose another")
     if any(known["parameters"].get("measure.set") == label for known, _ in imports.kept()):
         raise UserError(f"a ladder called '{label}' is in the store already; choose another --label")
 
 
 def _runs(to_do: "Plan", of: Any, folder: Path, wal_folder: Path | None, label: str, fio: list[Path], files: Path | None,
           tell: Callable[["Done"], None]) -> None:
-    """All of it, fio's output first: what is damaged there is said before an hour has gone."""
+    """All of it, fio's output first. An output that is imported already keeps its label."""
     from study.ingest import given_runs, imports
     from study.measure import run
+    of_fio = []
     for n, path in enumerate(fio, start=1):
         [given] = given_runs.given([path], f"{label}/fio/{n}")
-        imports.imported(given, imports.Options())
-    for one in run.all_of(to_do, of, run.Places(folder, wal_folder), label, files):
+        of_fio.append(imports.imported(given, imports.Options()).run_id)
+    for one in run.all_of(to_do, of, run.Places(folder, wal_folder), label, files, list(dict.fromkeys(of_fio))):
         tell(one)
 
 

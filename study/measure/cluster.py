@@ -5,7 +5,8 @@
         server.asked("SELECT 1")
         server.stop()
 
-The temporary folder is locked while it is in use. One that a killed command has left is removed by the next.
+The temporary folder is locked while it is in use. One that a killed command has left is removed by the next, with that of
+its log: WAL_PLACE names it.
 """
 import contextlib
 import fcntl
@@ -32,6 +33,7 @@ STARTING_S = 120.0
 ALWAYS = {
     "listen_addresses": "", "port": PORT, "dynamic_shared_memory_type": "mmap", "logging_collector": "off",
     "max_connections": 300, "track_io_timing": "on", "track_wal_io_timing": "on"}
+WAL_PLACE = "wal-folder"        # a file in the temporary folder: path of the log's
 YOUNG_S = 10.0                  # of a folder that another command may be about to lock
 LAST_WORDS = 300                # characters of a log
 
@@ -69,8 +71,8 @@ class Server:
             time.sleep(processes.POLL_S)
 
     def _answers(self) -> bool:
-        return processes.start(self._psql("SELECT 1"), self.owner, self.folder, errors=subprocess.DEVNULL).wait(
-            processes.PATIENCE_S) == 0
+        asking = processes.start(self._psql("SELECT 1"), self.owner, self.folder, errors=subprocess.DEVNULL)
+        return processes.succeeds(asking, processes.PATIENCE_S) is True
 
     def stop(self) -> None:
         """A fast shutdown, with a checkpoint; what remains after a while is killed."""
@@ -183,6 +185,8 @@ def private(of: Programs, within: Path, wal_within: Path | None = None) -> Itera
     as_owner = processes.owner()
     with _temporary(within, as_owner) as folder, contextlib.ExitStack() as stack:
         wal = stack.enter_context(_temporary(wal_within, as_owner)) if wal_within is not None else None
+        if wal is not None:
+            (folder / WAL_PLACE).write_text(str(wal))
         server = Server(_reachable(of, as_owner, folder), folder, as_owner, wal)
         server.sockets.mkdir(mode=0o700)
         processes.give(server.sockets, as_owner)
@@ -233,20 +237,46 @@ def _temporary(within: Path, as_owner: Owner) -> Iterator[Path]:
 
 
 def remove_left(within: Path) -> list[Path]:
-    """Folders of commands that were killed: nobody holds their lock. The paths removed."""
+    """Folders of commands that were killed, and those of their logs: nobody holds their lock. The paths removed."""
     removed = []
     for folder in within.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime < YOUNG_S:
-                continue
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                processes.end_all_in(folder, patience_s=1.0)
-                if (segment := _segment(folder / "data")) is not None:
-                    processes.remove_segment(segment)
-                shutil.rmtree(folder, ignore_errors=True)
-                removed.append(folder)
-            finally:
-                os.close(lock)
+        wal, owner = _wal_of(folder), _owner_of(folder)
+        if _remove(folder):
+            removed.append(folder)
+            if wal is not None and owner is not None and _owner_of(wal) == owner and _remove(wal):
+                removed.append(wal)
     return removed
+
+
+def _wal_of(folder: Path) -> Path | None:
+    """Where the log of a temporary folder lies; None unless it is a temporary folder, too."""
+    try:
+        place = Path((folder / WAL_PLACE).read_text())
+    except (OSError, ValueError):
+        return None
+    return place if place.is_absolute() and place.name.startswith(PREFIX) else None
+
+
+def _owner_of(folder: Path) -> int | None:
+    try:
+        return folder.lstat().st_uid
+    except (OSError, ValueError):
+        return None
+
+
+def _remove(folder: Path) -> bool:
+    """Whether it was there, of no command that lives or has just begun, and is gone."""
+    with contextlib.suppress(OSError):
+        if time.time() - folder.stat().st_mtime < YOUNG_S:
+            return False
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            processes.end_all_in(folder, patience_s=1.0)
+            if (segment := _segment(folder / "data")) is not None:
+                processes.remove_segment(segment)
+            shutil.rmtree(folder, ignore_errors=True)
+            return True
+        finally:
+            os.close(lock)
+    return False

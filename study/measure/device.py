@@ -7,19 +7,26 @@ Jobs are known by their options, not by their names (`data/measured/device.fio` 
     flush                       randwrite, one at a time, with fdatasync=1
     read-sequence, write-sequence   read or write of 64 KiB or more
 
+All are direct and as fast as they can: what the page cache answers, or rate and thinktime hold back, is refused.
+
 A number is the median of all outputs that are given, its range from the least to the most of them. One output has no range.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from study.documents.priors import Known, Prior
 from study.errors import UserError
+from study.ingest import given_runs
+from study.measure import sets
 from study.measure.sets import Measured
 from study.sizes import size_of
 
 MANY, SMALL, LARGE = 8, 4096, 65536
+MOST_DIGITS = 6
+HELD_BACK = ("rate", "thinktime")   # options of a job that does not go as fast as it can begin so
 SECOND_NS = 1e9
 WRITES, READS = ("randwrite", "write"), ("randread", "read")
 # The sheet whose form is taken: no write cache that a flush has to empty. None of its numbers is.
@@ -32,6 +39,7 @@ class Job(NamedTuple):
     block: int
     depth: int
     syncs: bool
+    told: dict[str, str]        # all options that hold for it
 
 
 def jobs(params: dict[str, Any]) -> list[Job]:
@@ -46,9 +54,18 @@ def jobs(params: dict[str, Any]) -> list[Job]:
         told = shared | own
         if "rw" in told or "readwrite" in told:
             block = size_of(told.get("bs", told.get("blocksize", "4k")).split(",")[0], f"block of fio's job {name}")
-            made.append(Job(name, told.get("rw", told.get("readwrite", "")), block, int(told.get("iodepth", 1)) * int(
-                told.get("numjobs", 1)), told.get("fdatasync", told.get("fsync", "0")) == "1"))
+            depth = _whole(name, told, "iodepth") * _whole(name, told, "numjobs")
+            made.append(Job(name, told.get("rw", told.get("readwrite", "")), block, depth,
+                            told.get("fdatasync", told.get("fsync", "0")) == "1", told))
     return made
+
+
+def _whole(job: str, told: dict[str, str], option: str) -> int:
+    text = told.get(option, "1")
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text)):
+        raise UserError(f"{option} of fio's job {job} is {text!r}; give a whole number from 1 to "
+                        f"{10**MOST_DIGITS - 1}")
+    return int(text)
 
 
 class Number(NamedTuple):
@@ -73,6 +90,8 @@ def numbers(of: Measured) -> dict[str, Number]:
     if not of.fio:
         raise UserError(f"{of.name} has no output of fio, so its device is not known; measure it by "
                         "data/measured/device.fio and give the JSON by --fio")
+    if unfit := list(dict.fromkeys(reason for params, totals in of.fio for reason in _unfit(params, totals))):
+        raise UserError(f"fio's output does not tell the device: {'; '.join(unfit)}; run data/measured/device.fio as it is")
     each = [_of_output(params, totals) for params, totals in of.fio]
     missing = [kind for kind in _NEEDED if not all(kind in found for found in each)]
     if missing:
@@ -107,13 +126,50 @@ class _Told(NamedTuple):
 
 def _of_output(params: dict[str, Any], totals: dict[str, float]) -> dict[str, _Told]:
     found = {}
-    for job in jobs(params):
-        kind = next((kind for kind, fits in _NEEDED.items() if fits(job)), None)
-        stem = f"fio.{job.name}.{'write' if job.rw in WRITES else 'read'}"
-        if kind is not None and f"{stem}.iops" in totals:
-            found[kind] = _Told(totals.get(f"{stem}.response.mean", 0.0) * 1e6, totals[f"{stem}.iops"],
-                                totals[f"{stem}.bandwidth"], float(job.depth))
+    for kind, job in _needed(params, totals):
+        stem = _stem(job)
+        found[kind] = _Told(totals.get(f"{stem}.response.mean", 0.0) * 1e6, totals[f"{stem}.iops"],
+                            totals[f"{stem}.bandwidth"], float(job.depth))
     return found
+
+
+def _stem(job: Job) -> str:
+    return f"fio.{job.name}.{'write' if job.rw in WRITES else 'read'}"
+
+
+def _needed(params: dict[str, Any], totals: dict[str, float]) -> list[tuple[str, Job]]:
+    """Jobs of a kind that is needed, if they have done something."""
+    return [(kind, job) for job in jobs(params) for kind, fits in _NEEDED.items()
+            if fits(job) and f"{_stem(job)}.iops" in totals]
+
+
+def _unfit(params: dict[str, Any], totals: dict[str, float]) -> Iterator[str]:
+    """Why jobs do not tell what the device can do, each as a clause."""
+    needed = _needed(params, totals)
+    for _, job in needed:
+        if job.told.get("direct") != "1" and job.told.get("buffered") != "0":
+            yield f"job {job.name} lacks direct=1, so the page cache answers"
+        if held := [option for option in job.told if option.startswith(HELD_BACK)]:
+            yield f"job {job.name} is held back by {', '.join(held)}"
+        if f"{_stem(job).replace(job.name, f'{job.name}-2', 1)}.iops" in totals:
+            yield (f"job {job.name} is there more than once, so its rate is of a part; give each its own name, and "
+                   "numjobs only with group_reporting")
+    for kind in _NEEDED:
+        names = [job.name for other, job in needed if other == kind]
+        if len(names) > 1:
+            yield f"jobs {' and '.join(names)} are both {kind}"
+
+
+def refuse_unfit(outputs: list[Path]) -> None:
+    """UserError if one of these outputs of fio cannot be read, or does not tell all that is needed of the device."""
+    for path in outputs:
+        given_runs.given([path])
+        if path.is_dir():
+            raise UserError(f"--fio is {path}, a folder; name the JSON that fio wrote")
+        try:
+            numbers(sets.planned(path.name, [], [path]))
+        except UserError as error:
+            raise UserError(f"--fio is {path}: {error}") from None
 
 
 def known_with(known: Known, fitted: dict[str, Number]) -> Known:

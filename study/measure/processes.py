@@ -83,9 +83,22 @@ def _prepared(as_owner: Owner) -> Callable[[], None]:
 
 
 def can(question: str, path: Path, as_owner: Owner) -> bool:
-    """Whether the owner may use a path: `question` is -x or -w of test. Folders above it may be closed to others."""
+    """Whether the owner may use a path: `question` is -x or -w of test. Folders above it may be closed to others.
+    Raises UserError if the path does not answer."""
     words = ["/bin/sh", "-c", f'test {question} "$0"', str(path.resolve())]
-    return start(words, as_owner, Path("/"), errors=subprocess.DEVNULL).wait(PATIENCE_S) == 0
+    answer = succeeds(start(words, as_owner, Path("/"), errors=subprocess.DEVNULL), PATIENCE_S)
+    if answer is None:
+        raise UserError(f"{path} does not answer within {PATIENCE_S:g} s; name a folder on another disk")
+    return answer
+
+
+def succeeds(process: subprocess.Popen, patience_s: float) -> bool | None:
+    """Whether it ends with 0; None where it does not end in that time, and then it has been killed."""
+    try:
+        return process.wait(patience_s) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return None
 
 
 def living_in(folder: Path) -> list[int]:

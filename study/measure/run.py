@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +36,12 @@ class Done(NamedTuple):
     report: imports.Report
 
 
-def all_of(to_do: Plan, programs: Programs, places: Places, label: str, files: Path | None = None) -> Iterator[Done]:
-    """Each run as it is done. `files`: a folder that gets what the tools printed. Raises UserError, or processes.Stopped."""
+def all_of(to_do: Plan, programs: Programs, places: Places, label: str, files: Path | None = None,
+           fio: Sequence[str] = ()) -> Iterator[Done]:
+    """Each run as it is done. `files`: a folder that gets what the tools printed; `fio`: ids of the imports of its outputs.
+    Raises UserError, or processes.Stopped."""
     described, devices = machine_of(places)
+    of_all = {"fio": " ".join(fio), "machine": described}
     with cluster.private(programs, places.folder, places.wal_folder) as server:
         server.start({"max_wal_size": "4GB"})
         for scale in sorted({one.rung.scale for one in to_do.runs}):
@@ -50,7 +53,7 @@ def all_of(to_do: Plan, programs: Programs, places: Places, label: str, files: P
             with tempfile.TemporaryDirectory(prefix="run-", dir=server.folder) as scratch:
                 processes.give(Path(scratch), server.owner)
                 settings = _measure(server, to_do, one, Path(scratch), devices)
-                yield _kept(to_do, one, Path(scratch), label, programs.version, settings, described, files)
+                yield _kept(to_do, one, Path(scratch), label, programs.version, settings, of_all, files)
 
 
 def machine_of(places: Places) -> tuple[dict[str, str], list[str]]:
@@ -65,13 +68,15 @@ def machine_of(places: Places) -> tuple[dict[str, str], list[str]]:
     return described, list(dict.fromkeys([*data.devices, *log.devices]))
 
 
-def params_of(to_do: Plan, one: Run, label: str, version: str, described: dict[str, str]) -> dict[str, Any]:
-    """All that is known of a run before it begins."""
+def params_of(to_do: Plan, one: Run, label: str, version: str, of_all: dict[str, Any]) -> dict[str, Any]:
+    """All that is known of a run before it begins. `of_all`: what is the same for all."""
     rung = one.rung
+    rungs = dict.fromkeys(run.rung.name for run in to_do.runs)
     return {"set": label, "rung": rung.name, "against": rung.against, "change": rung.change, "unsafe": rung.unsafe,
             "wal_apart": rung.wal_apart, "scale": rung.scale, "clients": rung.clients, "threads": min(THREADS, rung.clients),
             "repeat": one.repeat, "order": one.order, "seed": to_do.seed, "seconds": to_do.sizes.seconds,
-            "warm_up_s": to_do.sizes.warm_up_s, "version": version, "chosen": rung.settings, "machine": described}
+            "warm_up_s": to_do.sizes.warm_up_s, "version": version, "rungs": " ".join(rungs),
+            "chosen": rung.settings, **of_all}
 
 
 def _measure(server: Server, to_do: Plan, one: Run, scratch: Path, devices: list[str]) -> dict[str, Any]:
@@ -136,10 +141,10 @@ def _size(path: Path) -> int:
 
 
 def _kept(to_do: Plan, one: Run, scratch: Path, label: str, server_version: str, told: dict[str, Any],
-          described: dict[str, str], files: Path | None) -> Done:
+          of_all: dict[str, Any], files: Path | None) -> Done:
     """The run in the folder of imports."""
     rung = one.rung
-    measured.write(scratch / measured.FILE, params_of(to_do, one, label, server_version, described) | {
+    measured.write(scratch / measured.FILE, params_of(to_do, one, label, server_version, of_all) | {
         "settings": told["settings"]}, told["series"])
     [given] = given_runs.given([scratch], f"{label}/{rung.name}/{one.repeat}")
     report = imports.imported(given, imports.Options())

@@ -63,8 +63,9 @@ class Samples(NamedTuple):
 
 def query(release: int) -> str:
     """Counters of the server as one JSON object. Views have moved columns: 17 parted checkpoints from bgwriter, 18 moved
-    syncs of the log to pg_stat_io."""
-    syncs = ("(SELECT sum(fsyncs), sum(fsync_time) FROM pg_stat_io WHERE object = 'wal')" if release >= 18 else
+    syncs of the log to pg_stat_io, where those of new segments (context init) stand apart."""
+    syncs = ("(SELECT sum(fsyncs), sum(fsync_time) FROM pg_stat_io WHERE object = 'wal' "
+             "AND context = 'normal')" if release >= 18 else
              "(SELECT wal_sync, wal_sync_time FROM pg_stat_wal)")
     points = ("(SELECT num_timed + num_requested, buffers_written FROM pg_stat_checkpointer)" if release >= 17 else
               "(SELECT checkpoints_timed + checkpoints_req, buffers_checkpoint FROM pg_stat_bgwriter)")

@@ -18,7 +18,8 @@ from study.project import DATA, data_file, data_files
 
 FOLDER = "measured"         # of data
 RUN = "measure."            # in the names of parameters
-FIO = "fio"
+FIO = "fio"                 # a parameter of runs: ids of the imports of fio's outputs, in the order in which they were given
+RUNGS = "rungs"             # a parameter of runs: names of all rungs of the ladder
 
 
 class Run(NamedTuple):
@@ -93,7 +94,7 @@ def planned(name: str, runs: list[dict[str, Any]], outputs: list[Path]) -> Measu
 
 def labelled(label: str) -> Measured:
     """Raises UserError if no ladder of that label was measured."""
-    runs, outputs = [], []
+    runs, outputs = [], {}
     for known, folder in imports.kept():
         params = known["parameters"]
         if params.get(f"{RUN}set") == label:
@@ -101,12 +102,23 @@ def labelled(label: str) -> Measured:
             table = table[table.series.str.startswith(RUN)].reset_index(drop=True)
             runs.append(Run({name.removeprefix(RUN): value for name, value in params.items() if name.startswith(RUN)},
                             tables.totals(folder), table))
-        elif known["label"].startswith(f"{label}/{FIO}/"):
-            outputs.append(({name.removeprefix(f"{FIO}."): value for name, value in params.items()}, tables.totals(folder)))
+        elif any(name.startswith(f"{FIO}.") for name in params):
+            outputs[known["run_id"]] = params, folder
     if not runs:
         raise UserError(f"no ladder called '{label}' was measured; data/measured has {', '.join(names()) or 'none'}, and "
                         f"`study measure pgbench --label {label}` measures one")
-    return Measured(label, sorted(runs, key=_order), outputs)
+    runs.sort(key=_order)
+    return Measured(label, runs, _outputs(label, runs[0].params.get(FIO, "").split(), outputs))
+
+
+def _outputs(label: str, run_ids: list[str], known: dict[str, tuple[dict[str, Any], Path]]) -> list[
+        tuple[dict[str, Any], dict[str, float]]]:
+    """Options and totals of the outputs of fio that a ladder was given, whatever their labels are."""
+    if lost := [run_id for run_id in run_ids if run_id not in known]:
+        raise UserError(f"'{label}' was measured with outputs of fio that are no longer imported ({', '.join(lost)}); "
+                        "import these files again by `study ingest`")
+    return [({name.removeprefix(f"{FIO}."): value for name, value in params.items()}, tables.totals(folder))
+            for params, folder in (known[run_id] for run_id in run_ids)]
 
 
 def _order(run: Run) -> int:
@@ -114,16 +126,29 @@ def _order(run: Run) -> int:
 
 
 def rates(of: Measured) -> pd.DataFrame:
-    """A row a rung, each below the one that it changes: rung, against, change, unsafe, n, tps (the
-    middle), low, high (the extremes)."""
+    """A row a rung, each below the one that it changes if that was measured: rung, against, change, unsafe, n, tps (the
+    middle), low, high (the extremes). Raises UserError if none was measured. `missing` names the others."""
     rows: dict[str, dict[str, Any]] = {}
-    for run in of.runs:
+    for run in _measured(of):
         told = {name: run.params[name] for name in ("rung", "against", "change", "unsafe")}
         row = rows.setdefault(run.params["rung"], told | {"all": []})
         row["all"].append(run.totals["pgbench.tps"])
-    table = pd.DataFrame(_below("", rows))
+    if not rows:
+        raise UserError(f"no rung of '{of.name}' was measured; measure it by `study measure pgbench`, under another --label")
+    roots = dict.fromkeys(row["against"] for row in rows.values() if row["against"] not in rows)
+    table = pd.DataFrame([line for root in roots for line in _below(root, rows)])
     return table.assign(n=table["all"].map(len), tps=table["all"].map(lambda all_of: float(pd.Series(all_of).median())),
                         low=table["all"].map(min), high=table["all"].map(max)).drop(columns="all")
+
+
+def missing(of: Measured) -> list[str]:
+    """Rungs that were to be measured, or that a measured one changes, and have no run: the ladder was stopped."""
+    planned = [name for run in of.runs for name in (*str(run.params.get(RUNGS, "")).split(), run.params["against"])]
+    return [name for name in dict.fromkeys(planned) if name and name not in {run.params["rung"] for run in _measured(of)}]
+
+
+def _measured(of: Measured) -> list[Run]:
+    return [run for run in of.runs if "pgbench.tps" in run.totals]
 
 
 def _below(name: str, rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
