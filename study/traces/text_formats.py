@@ -25,7 +25,7 @@ from study.words import counted
 
 SECTOR_BYTES = 512
 LONGEST_NUMBER = 2**62
-MAX_FILES = 2**20   # that a job of fio holds open; none has a tenth of that
+MAX_FILES = 2**20   # that a job of fio holds open: chosen, as names are kept in memory
 EVENTS = "QGIDCMFSB"        # of blkparse, that have a place and a size
 HEADER = r"(?s)^\s*(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<seconds>\d+)\.(?P<ns>\d{9})\s+\d+\s+"
 PLAIN_HEADER = re.sub(r"\?P<\w+>", "?:", HEADER)
