@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MECHANISMS = ("arc", "l2arc", "vdev-cache", "queue", "allocator")
 PICTURES = (".png", ".svg", ".pdf")
 MIN_BLOCK, MAX_BLOCK = 512, 2**24   # B: SPA_MINBLOCKSIZE, SPA_MAXBLOCKSIZE
-ENOUGH = 10_000     # requests; fewer take no time that can be told
+ENOUGH = 100_000    # requests; fewer take no time that can be told
 MAX_SIZE = 2**53    # B of a cache
 EVENTS = "QGIDC"    # of blkparse
 
@@ -185,8 +185,8 @@ def _say(trace: "Trace", seconds: float, results: "list[Through]", picture: Path
         out.print(shown)
         for note in result.notes:
             out.print(note, soft_wrap=True)
-        out.print(f"{_per_million(result.seconds / result.runs, len(trace.requests))}, each of {result.runs} "
-                  f"time{'s' * (result.runs != 1)} through the trace", soft_wrap=True)
+        out.print(f"{_per_million(result.seconds / result.runs, len(trace.requests))}, each of "
+                  f"{counted(result.runs, 'time')} through the trace", soft_wrap=True)
     if picture is not None:
         out.print(f"drawn in {picture}", soft_wrap=True)
 
@@ -197,16 +197,22 @@ def _times(trace: "Trace") -> str:
     return f"{number(trace.seconds)} s, times of {trace.format.resolution}"
 
 
+def _for_million(seconds: float, n: int) -> float | None:
+    """s of a processor, or None of too few requests."""
+    return 1e6 * seconds / n if n >= ENOUGH else None
+
+
 def _per_million(seconds: float, n: int) -> str:
-    if n < ENOUGH:
+    of_million = _for_million(seconds, n)
+    if of_million is None:
         return "too little time to tell that of a million requests"
-    return f"{1e6 * seconds / n:.2g} s per million requests"
+    return f"{of_million:.2g} s per million requests"
 
 
 def _in_json(trace: "Trace", seconds: float, results: "list[Through]") -> dict[str, Any]:
     n = len(trace.requests)
     return {"trace": trace.path, "format": trace.format.name, "requests": n, "devices": trace.devices, "notes": trace.notes,
-            "seconds": trace.seconds if trace.format.resolution else None, "reading_s_per_million": 1e6 * seconds / n,
+            "seconds": trace.seconds if trace.format.resolution else None, "reading_s_per_million": _for_million(seconds, n),
             "through": {result.mechanism: {"rows": result.table, "notes": result.notes,
-                                           "model_s_per_million": 1e6 * result.seconds / result.runs / n}
+                                           "model_s_per_million": _for_million(result.seconds / result.runs, n)}
                         for result in results}}

@@ -85,7 +85,7 @@ def rows(ensemble: Ensemble | None, function: Function, calls: list[tuple],
     known = read(ensemble.file)
     shared = _with_shared(calls, share, known[0])
     drawn = sorted(random.SystemRandom().sample(range(len(calls)), _handful(ensemble, len(calls))))
-    again = on_all_processors(_with_pools, [(function, shared[call]) for call in drawn])
+    again = on_all_processors(_once_more, [(function, shared[call]) for call in drawn])
     for call, new in zip(drawn, again, strict=True):
         if difference := _difference(known[call], new):
             raise DoesNotComeOut(f"data/ensembles/{ensemble.file.name}: {difference}, in call {call}; find out why, or "
@@ -128,6 +128,11 @@ def _all(ensemble: Ensemble, made_from: dict[str, str], function: Function, call
 
 def _with_pools(function: Function, call: tuple) -> Made:
     with engine_share.noted() as pools:
+        return Made(function(*call), pools)
+
+
+def _once_more(function: Function, call: tuple) -> Made:
+    with engine_share.noted(is_apart=True) as pools:
         return Made(function(*call), pools)
 
 

@@ -22,6 +22,7 @@ from study.measure.device import Number
 from study.measure.sets import Measured, Run
 
 OTHERS, TIME, SYNC, ALL = "other programs", "processor time", "sync of the log", "all three"
+DISTURBED, FULL = 0.05, 0.95        # shares of all processors: of other programs, of others and the database together
 LEAST_SHARE = 0.01          # of the processors that are left to us at least
 
 
@@ -103,3 +104,13 @@ def nearest(explained: pd.DataFrame) -> str:
     """The single mechanism that brings the model nearest to what was measured."""
     single = explained[explained.mechanism.isin([OTHERS, TIME, SYNC])]
     return str(single.mechanism.iloc[int(np.abs(np.log(single.factor)).to_numpy().argmin())])
+
+
+def sentence(explained: pd.DataFrame, seen: pd.Series) -> str:
+    """Which mechanism explains most; none where the processors were full and others had a part. `seen`: of the rung, a row
+    of `sampled`. What others leave is then what the database took, and so the measured rate would explain itself."""
+    if seen.others > DISTURBED and seen.others + seen.ours > FULL:
+        return (f"Other programs took {seen.others:.0%} of the processors, and the database all the rest. So the row of "
+                "other programs holds the measured rate itself, and times hold waiting for a processor. No mechanism is "
+                "called nearest.")
+    return f"Nearest by itself: {nearest(explained)}."

@@ -30,6 +30,7 @@ FILE = "blind.json"
 DRAWS = 8
 BUDGET = run_length.Budget(20_000)
 RECORD_KIB = 8              # the database's page, as `study.machines.not_simulated` advises for ext4 and others
+LEAST_RUNS = 3              # of a rung: of fewer nobody knows how far they spread
 CHOSEN = "chosen."          # settings of a rung, in its parameters
 KEPT = ("tps", "response_mean", "wal_per_transaction", "transactions_per_flush")
 
@@ -124,27 +125,30 @@ def compared(of: Measured, cells: dict) -> pd.DataFrame:
 
 
 def compared_steps(of: Measured, cells: dict) -> pd.DataFrame:
-    """The same of each rung over the one that it changes, draw by draw."""
+    """The same of each rung over the one that it changes, draw by draw; n: runs of the rung that has fewer."""
     table, rows = rates(of).set_index("rung"), []
     for name, row in table.iterrows():
         if row.against in cells and name in cells:
             ratio = pd.Series(cells[name]["draws"]["tps"]) / pd.Series(cells[row.against]["draws"]["tps"])
             against = table.loc[row.against]
-            rows.append((name, row.change, row.tps / against.tps, row.low / against.high, row.high / against.low,
-                         *intervals.interval(ratio)))
-    return _judged(pd.DataFrame(rows, columns=["rung", "change", "measured", "measured_low", "measured_high", "low",
+            rows.append((name, row.change, min(row.n, against.n), row.tps / against.tps, row.low / against.high,
+                         row.high / against.low, *intervals.interval(ratio)))
+    return _judged(pd.DataFrame(rows, columns=["rung", "change", "n", "measured", "measured_low", "measured_high", "low",
                                                "middle", "high"]))
 
 
 def graded(table: pd.DataFrame, draws: int, no_effect: float | None = None) -> list[str]:
-    """Of each row of `compared` or `compared_steps`, by the rule of claims: what was measured is the range of its runs."""
-    return [grading.grade((row.measured_low, row.measured_high), (row.low, row.high), no_effect=no_effect, draws=draws)
+    """Of each row of `compared` or `compared_steps`, by the rule of claims, the middle of its runs. Their range would be met
+    the more easily, the more they spread."""
+    return [grading.grade((row.measured, row.measured), (row.low, row.high), no_effect=no_effect, draws=draws)
             for row in table.itertuples()]
 
 
 def directions(steps: pd.DataFrame) -> tuple[int, int]:
-    """Of the steps whose runs all lie clearly on one side of 1: how many, and of how many that side is foretold."""
+    """Of the steps whose runs, LEAST_RUNS or more, all lie clearly on one side of 1: how many, and of how many that side is
+    foretold."""
     sides = np.where(steps.measured_low >= trials.CLEAR, 1, np.where(steps.measured_high <= 1 / trials.CLEAR, -1, 0))
+    sides = np.where(steps.n >= LEAST_RUNS, sides, 0)
     along = np.log(steps.middle.to_numpy()) * sides
     return int((sides != 0).sum()), int((along >= np.log(trials.FORETOLD)).sum())
 
@@ -165,9 +169,11 @@ def verdict(table: pd.DataFrame, steps: pd.DataFrame) -> str:
     """In words, from the numbers."""
     score, (clear, foretold) = trials.score(table), directions(steps)
     side = "too high" if score.bias < 1 else "too low"
+    n_few = int((steps.n < LEAST_RUNS).sum())
+    few = f" Of {n_few} nobody can say, since a rung has fewer than {LEAST_RUNS} runs." if n_few else ""
     return (f"Of {score.n} measured rates {score.within} lie within their intervals. Predictions are {side}, by a factor of "
-            f"{max(score.bias, 1 / score.bias):.1f} on average and of {score.worst:.1f} at worst. Of "
-            f"{counted(len(steps), 'step')} {clear} clear in all runs, {foretold} of them foretold.")
+            f"{max(score.bias, 1 / score.bias):.1f} in the geometric mean and of {score.worst:.1f} at worst. Of "
+            f"{counted(len(steps), 'step')} {clear} are clear in all runs, and {foretold} of these were foretold.{few}")
 
 
 def _judged(table: pd.DataFrame) -> pd.DataFrame:

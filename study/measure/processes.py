@@ -133,7 +133,7 @@ def end(process: subprocess.Popen, number: int, patience_s: float = PATIENCE_S) 
             process.wait(patience_s)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            process.wait(patience_s)
 
 
 def remove_segment(number: int) -> None:

@@ -115,7 +115,7 @@ def taken(server: Server, tables: str, devices: list[str]) -> Iterator[Samples]:
         over.set()
         processes.end(asking, signal.SIGTERM)
         for thread in threads:
-            thread.join()
+            thread.join(processes.PATIENCE_S)
 
 
 def _look(devices: list[str], samples: Samples, over: threading.Event, ours: _Ours) -> None:

@@ -48,7 +48,8 @@ def note(of: tuple, n_placed: int, pool: "Metaslabs", n_bytes: int) -> None:
         free = pool.blocks.free
         share = Share(n_placed, int(free.n_ambiguous.sum()), n_bytes == free.grain << free.unit_shift)
         name = digest([repr(of).encode()])[:16]
-        _note(name, share)
+        if not getattr(_HERE, "is_apart", False):
+            _note(name, share)
         getattr(_HERE, "pools", []).append({"pool": name} | share._asdict())
 
 
@@ -59,13 +60,14 @@ def _note(name: str, share: Share) -> None:
 
 
 @contextlib.contextmanager
-def noted() -> Iterator[list[dict[str, Any]]]:
-    """What this thread notes within."""
-    before, _HERE.pools = getattr(_HERE, "pools", None), []
+def noted(is_apart: bool = False) -> Iterator[list[dict[str, Any]]]:
+    """What this thread notes within. `is_apart`: pools that are made once more, and are counted where they were kept. On
+    another processor the last bits of a draw may differ, and its pool would have another name and count twice."""
+    before, _HERE.pools, _HERE.is_apart = getattr(_HERE, "pools", None), [], is_apart
     try:
         yield _HERE.pools
     finally:
-        _HERE.pools = [] if before is None else before
+        _HERE.pools, _HERE.is_apart = [] if before is None else before, False
 
 
 def restore(pools: Iterable[dict[str, Any]]) -> None:

@@ -235,6 +235,7 @@ STUDY: dict[str, Notebook] = {
             "measured": Parameter(kind="str", help="a set of data/measured, or the label of a ladder measured here"),
             "rung": Parameter(kind="str", help="the rung whose difference is to be explained"),
             "draws": DRAWS,
+            "mechanism_draws": Parameter(kind="int", low=2, high=1000, help="draws for each mechanism"),
         }),
     "13_dedup": Notebook(
         keeps=("dedup-cliff", "dedup-paced", "dedup-2018"),

@@ -22,6 +22,7 @@ from study.errors import UserError
 from study.pools.forecast import in_words
 from study.traces.requests import WRITE, Trace, blocks, chunks, spooled
 from study.traces.through import Through, column, need_place, need_time, rules, trims, without_trims
+from study.words import counted
 
 BLOCK = np.dtype([("key", np.int32), ("is_write", np.int32), ("time_ns", np.int64)])
 MAX_BLOCKS = 2**26      # distinct: 4 GiB of headers
@@ -29,6 +30,7 @@ MAX_SLOTS = 2**30       # of a cache device
 OBJECT_BYTES = 4096     # of an object, in a model whose blocks have a size: any will do, as all have the same
 SHARES = tuple(2.0**-power for power in range(6, -1, -1))   # of the distinct blocks: sizes, if none are given
 DEVICE_SHARES = (0.25, 0.5, 1.0)    # the same, of cache devices
+FEW_BLOCKS = 64         # an ARC of fewer is no default: a block more or less is percents of it
 FIRST_ROOM = 2**16
 MAX_POINTS = 400        # of the curve
 
@@ -109,7 +111,8 @@ def arc_counts(touched: Blocks, n_blocks: int, block_bytes: int, published: bool
 def _sizes(touched: Blocks, given: list[int], block_bytes: int) -> list[int]:
     """In blocks. Raises UserError for one that holds none."""
     if not given:
-        return sorted({max(1, round(share * touched.n_distinct)) for share in SHARES})
+        least = FEW_BLOCKS if touched.n_distinct >= FEW_BLOCKS else 1
+        return sorted({max(least, round(share * touched.n_distinct)) for share in SHARES})
     unit = max(1, block_bytes)
     if min(given) < unit:
         raise UserError(f"a size of the ARC is {min(given)} bytes, but it must hold a block of {unit}; choose larger ones")
@@ -149,13 +152,25 @@ def through_arc(trace: Trace, block_bytes: int, sizes: list[int]) -> Through:
                   pd.DataFrame({"blocks": table["blocks"], "published": 1 - table["published"], "zfs": 1 - table["zfs"]}))
     if trace.format.has_place:
         table.insert(1, "bytes", table["blocks"] * block_bytes)
-    return Through(mechanism="arc", table=table, notes=_arc_notes(trace, touched, block_bytes, has_time), seconds=seconds,
+    return Through(mechanism="arc", table=table, seconds=seconds,
+                   notes=_arc_notes(trace, touched, block_bytes, has_time) + _of_sizes(min(of_sizes), has_time),
                    runs=1 + len(rows) * (1 + has_time), curve=curve if reads else None)
 
 
+def _of_sizes(smallest: int, has_time: bool) -> list[str]:
+    """What to know of sizes of which `smallest` is the least, in blocks."""
+    notes = []
+    if has_time:
+        notes.append("ARC of ZFS may exceed its size by a block: it evicts once it holds more than that")
+    if smallest < FEW_BLOCKS:
+        notes.append(f"sizes of a few blocks tell little: below {FEW_BLOCKS} a block more or less changes the ratios")
+    return notes
+
+
 def _arc_notes(trace: Trace, touched: Blocks, block_bytes: int, has_time: bool) -> list[str]:
-    of_blocks = f"blocks of {in_words(block_bytes)}" if trace.format.has_place else "objects"
-    notes = [f"{len(touched.rows)} references to {touched.n_distinct} {of_blocks}, {touched.n_reads} of them reads; hit "
+    of_blocks = (f"{counted(touched.n_distinct, 'block')} of {in_words(block_bytes)}" if trace.format.has_place else
+                 counted(touched.n_distinct, "object"))
+    notes = [f"{counted(len(touched.rows), 'reference')} to {of_blocks}, of which {counted(touched.n_reads, 'read')}; hit "
              "ratios are of reads", *trims(trace)]
     if not trace.format.has_kind:
         notes.append("reads and writes are not told apart")
@@ -197,8 +212,8 @@ def through_l2arc(trace: Trace, block_bytes: int, memory_bytes: int | None, size
                      of_device["fed_bytes"], of_device["overwritten"]))
     seconds = time.process_time() - start
     table = pd.DataFrame(rows, columns=["bytes", "arc", "device", "pool", "fed_bytes", "overwritten"])
-    notes = [f"an ARC of {in_words(memory)}, rules of {era}; {touched.n_reads} reads of {touched.n_distinct} blocks of "
-             f"{in_words(block_bytes)}; shares are of reads", *trims(trace),
+    notes = [f"an ARC of {in_words(memory)}, rules of {era}; {counted(touched.n_reads, 'read')} of "
+             f"{counted(touched.n_distinct, 'block')} of {in_words(block_bytes)}; shares are of reads", *trims(trace),
              "the device is empty at first, and written to in no time"]
     return Through(mechanism="l2arc", table=table, notes=notes, seconds=seconds, runs=len(rows))
 

@@ -17,7 +17,8 @@ from study.tables import is_parquet
 from study.traces import oracle_general
 from study.traces.pieces import Pieces, shown
 from study.traces.requests import MAX_SECONDS, Format, Trace, at_rate, named, of_devices, rows_of, spooled
-from study.traces.text_formats import Told, read_lines, text_format
+from study.traces.text_columns import Told
+from study.traces.text_formats import read_lines, text_format
 from study.words import counted
 
 READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, oracleGeneral of libCacheSim (by "
@@ -52,7 +53,7 @@ def _text(pieces: Pieces, name: str, first: str, event: str) -> Trace:
                         "record it anew with fio 1.17 or later")
     if name == public_formats.FIO:
         name = f"{name} {first.split()[2]}"
-    text, told = text_format(name, event), Told({}, {}, [])
+    text, told = text_format(name, event), Told({}, {}, [], {})
     notes: list[str] = []
     form = text.format
 

@@ -19,41 +19,16 @@ import pyarrow.compute as pc
 from study.errors import UserError
 from study.replays import public_formats
 from study.traces.pieces import Pieces, shown
-from study.traces.requests import (
-    LARGEST_PLACE,
-    LARGEST_REQUEST,
-    MAX_DEVICES,
-    READ,
-    TRIM,
-    WRITE,
-    Format,
-    rows_of,
-)
+from study.traces.requests import READ, TRIM, WRITE, Format, named, rows_of
+from study.traces.text_columns import Piece, Rows, Told, codes_of, devices_of, only, since_first, sized, whole
 from study.words import counted
 
 SECTOR_BYTES = 512
 LONGEST_NUMBER = 2**62
+MAX_FILES = 2**20   # that a job of fio holds open; none has a tenth of that
 EVENTS = "QGIDCMFSB"        # of blkparse, that have a place and a size
 HEADER = r"(?s)^\s*(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<seconds>\d+)\.(?P<ns>\d{9})\s+\d+\s+"
 PLAIN_HEADER = re.sub(r"\?P<\w+>", "?:", HEADER)
-
-
-class Piece(NamedTuple):
-    """Requests of some lines."""
-
-    columns: dict[str, pa.Array]
-    lines: np.ndarray       # number of the line of each
-
-
-class Told(NamedTuple):
-    """What a reader keeps from piece to piece, and says at the end."""
-
-    devices: dict[str, int]
-    counts: dict[str, int]      # of what was left out, and of what tells whether the file is whole
-    first: list[int]            # one element, once there is one: the first time, in units of the format
-
-
-Rows = tuple[np.ndarray, np.ndarray]     # REQUEST[n], number of the line of each
 
 
 class TextFormat(NamedTuple):
@@ -62,63 +37,7 @@ class TextFormat(NamedTuple):
     other: str          # of a line with none
     rows: Callable[[str, Piece, Told], Rows]
     ends: Callable[[str, Told], list[str]]              # notes; raises UserError
-    counts: dict[str, str]      # name: pattern of other lines that are counted under it, or of numbers that are added
-
-
-# ---- columns ----
-
-
-def whole(path: str, piece: Piece, name: str, low: int, high: int, what: str) -> np.ndarray:
-    """A column as int64. Raises UserError for the first line with less than `low` or more than `high`."""
-    text = piece.columns[name]
-    about = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(~((about >= low) & (about <= high)))
-    if len(wrong):
-        at = int(wrong[0])
-        raise UserError(f"line {piece.lines[at]} of {path} has {what} {text[at].as_py()[:40]}, but it must be from {low} to "
-                        f"{high}; mend or remove the line")
-    return pc.cast(text, pa.int64()).to_numpy(zero_copy_only=False)
-
-
-def _devices(path: str, piece: Piece, names: pa.Array, told: Told) -> np.ndarray:
-    """Numbers of devices. Raises UserError for too many."""
-    coded = pc.dictionary_encode(names)
-    for name in coded.dictionary.to_pylist():
-        if told.devices.setdefault(name, len(told.devices)) == MAX_DEVICES:
-            raise UserError(f"{path} has more than {MAX_DEVICES} devices or files, of which '{name[:40]}' is the next; "
-                            "split the trace")
-    numbers = np.array([told.devices[name] for name in coded.dictionary.to_pylist()], np.int64)
-    return numbers[coded.indices.to_numpy(zero_copy_only=False)]
-
-
-def _sized(path: str, piece: Piece, kind: np.ndarray, unit: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """(B from the beginning, B) of requests. Raises UserError. A trim may be of a whole device."""
-    place = whole(path, piece, "place", 0, LARGEST_PLACE // unit, "an offset of") * unit
-    n_bytes = whole(path, piece, "length", 0, LARGEST_PLACE // unit, "a length of") * unit
-    has_wrong_size = (kind != TRIM) & ((n_bytes < 1) | (n_bytes > LARGEST_REQUEST))
-    wrong = np.flatnonzero(has_wrong_size | (place + n_bytes > LARGEST_PLACE))
-    if len(wrong):
-        at = int(wrong[0])
-        raise UserError(f"line {piece.lines[at]} of {path} has a request of {n_bytes[at]} bytes at {place[at]}, but they "
-                        f"have 1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}; mend or remove the line")
-    return place, n_bytes
-
-
-def _since_first(told: Told, time: np.ndarray) -> np.ndarray:
-    if not told.first and len(time):
-        told.first.append(int(time[0]))
-    return time - told.first[0] if told.first else time
-
-
-def _only(piece: Piece, mask: np.ndarray) -> Piece:
-    return Piece({name: column.filter(pa.array(mask)) for name, column in piece.columns.items()}, piece.lines[mask])
-
-
-def _code(words: pa.Array, codes: dict[str, int]) -> np.ndarray:
-    """-1 for what is in none."""
-    coded = pc.dictionary_encode(words)
-    values = np.array([codes.get(word, -1) for word in coded.dictionary.to_pylist()], np.int64)
-    return values[coded.indices.to_numpy(zero_copy_only=False)]
+    note: Callable[[str, pa.Array, Told], None]     # keeps what other lines say; raises UserError
 
 
 # ---- fio ----
@@ -127,13 +46,13 @@ FIO_KINDS = {"read": READ, "write": WRITE, "trim": TRIM}
 
 
 def _fio(path: str, piece: Piece, told: Told) -> Rows:
-    kind = _code(piece.columns["action"], FIO_KINDS)
+    kind = codes_of(piece.columns["action"], FIO_KINDS)
     if "time" in piece.columns:
-        time = _since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
+        time = since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
     else:
         is_wait = pc.equal(piece.columns["action"], "wait").to_numpy(zero_copy_only=False)
         waits = np.zeros(len(kind), np.int64)
-        waits[is_wait] = whole(path, _only(piece, is_wait), "place", 0, 10**15, "a wait of")
+        waits[is_wait] = whole(path, only(piece, is_wait), "place", 0, 10**15, "a wait of")
         time = (told.counts.get("waited_us", 0) + np.cumsum(waits)) * 1000
         told.counts["waits"] = told.counts.get("waits", 0) + int(is_wait.sum())
         told.counts["waited_us"] = told.counts.get("waited_us", 0) + int(waits.sum())
@@ -142,12 +61,34 @@ def _fio(path: str, piece: Piece, told: Told) -> Rows:
                             "does; mend its waits")
     mask = kind >= 0
     told.counts["syncs"] = told.counts.get("syncs", 0) + int((~mask).sum())
-    piece, kind = _only(piece, mask), kind[mask]
-    place, n_bytes = _sized(path, piece, kind)
+    piece, kind = only(piece, mask), kind[mask]
+    place, n_bytes = sized(path, piece, kind)
     return rows_of(time_ns=time[mask], place=place, n_bytes=n_bytes, kind=kind,
-                   device=_devices(path, piece, piece.columns["device"], told)), piece.lines
+                   device=devices_of(path, piece, piece.columns["device"], told)), piece.lines
 
 
+
+
+def _fio_files(path: str, lines: pa.Array, told: Told) -> None:
+    """Which files are open, or will be. Raises UserError for too many."""
+    for line in pc.extract_regex(lines, FIO_FILE).drop_null().to_pylist():
+        if line["action"] == "close":
+            told.unclosed.pop(line["file"], None)
+        else:
+            told.unclosed[line["file"]] = None
+    if len(told.unclosed) > MAX_FILES:
+        raise UserError(f"{path} adds {len(told.unclosed)} files without closing them, but a job has {MAX_FILES} at most; "
+                        "the file is damaged, or no iolog")
+
+
+def _fio_ends(path: str, told: Told) -> list[str]:
+    """fio closes its files when a job ends."""
+    if not told.unclosed:
+        return []
+    return [f"no close of {named([shown(name)[1:-1] for name in told.unclosed])}: fio was stopped, or the file is cut"]
+
+
+FIO_FILE = r"^(?:\d+ )?(?P<file>\S+) (?P<action>add|open|close)\s*$"
 FIO_OTHER = (r"^\s*$|^{time}\S+ (?:add|open|close)\s*$|^{time}\S+ (?:sync|datasync|sync_file_range)\s*$|"
              r"^fio version {version} iolog\s*$")
 FIO_REQUEST = r"{time}(?P<device>\S+) (?P<action>{actions}) (?P<place>-?\d+) (?P<length>-?\d+)\s*$"
@@ -170,14 +111,14 @@ def _blkparse(event: str) -> Callable[[str, Piece, Told], Rows]:
     def rows(path: str, piece: Piece, told: Told) -> Rows:
         for count in pc.value_counts(piece.columns["action"]).to_pylist():
             told.counts[count["values"]] = told.counts.get(count["values"], 0) + count["counts"]
-        piece = _only(piece, pc.equal(piece.columns["action"], event).to_numpy(zero_copy_only=False))
+        piece = only(piece, pc.equal(piece.columns["action"], event).to_numpy(zero_copy_only=False))
         kind = _kinds(piece.columns["rwbs"])
-        piece, kind = _only(piece, kind >= 0), kind[kind >= 0]
+        piece, kind = only(piece, kind >= 0), kind[kind >= 0]
         seconds = whole(path, piece, "seconds", 0, 2**32, "a time of")
         time = seconds * 10**9 + whole(path, piece, "ns", 0, 10**9, "nanoseconds of")
-        place, n_bytes = _sized(path, piece, kind, SECTOR_BYTES)
-        return rows_of(time_ns=_since_first(told, time), place=place, n_bytes=n_bytes, kind=kind,
-                       device=_devices(path, piece, piece.columns["device"], told)), piece.lines
+        place, n_bytes = sized(path, piece, kind, SECTOR_BYTES)
+        return rows_of(time_ns=since_first(told, time), place=place, n_bytes=n_bytes, kind=kind,
+                       device=devices_of(path, piece, piece.columns["device"], told)), piece.lines
     return rows
 
 
@@ -212,7 +153,18 @@ BLKPARSE_REQUEST = HEADER + rf"(?P<action>[{EVENTS}])\s+(?P<rwbs>[A-Z]+)\s+(?P<p
 BLKPARSE_OTHER = (rf"^\s*$|^(?:{SUMMARY})|{PLAIN_HEADER}(?:(?:P|U|UT|T|m|A|X|R)\s+\S.*|"
                   rf"[{EVENTS}]\s+[A-Z]+\s+(?:\[.*|\(.*|\d+ \(.*|\d+ \[.*))$")
 
-BLKPARSE_EVENT = PLAIN_HEADER + r"\S"
+COUNTED = {"others": PLAIN_HEADER + r"\S", "entries": ENTRIES, "summaries": r"^Events \(", "skips": SKIPS}
+
+
+def _count(path: str, lines: pa.Array, told: Told) -> None:
+    """Lines of each pattern of COUNTED; where it has a group `n`, the sum of these numbers."""
+    for name, pattern in COUNTED.items():
+        matching = lines.filter(pc.match_substring_regex(lines, pattern))
+        n = len(matching)
+        if "?P<n>" in pattern:
+            n = sum(int(re.sub(r"\D", "", row["n"])) for row in pc.extract_regex(matching, pattern).to_pylist())
+        told.counts[name] = told.counts.get(name, 0) + n
+
 
 # ---- MSR Cambridge ----
 
@@ -221,60 +173,45 @@ MSR_REQUEST = (r"^\s*(?P<time>-?\d+),(?P<host>[^,]*),(?P<disk>\d+),(?P<action>(?
 
 
 def _msr(path: str, piece: Piece, told: Told) -> Rows:
-    kind = _code(pc.utf8_lower(piece.columns["action"]), FIO_KINDS)
-    time = _since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
+    kind = codes_of(pc.utf8_lower(piece.columns["action"]), FIO_KINDS)
+    time = since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
     far = np.flatnonzero(np.abs(time) > LONGEST_NUMBER // 100)
     if len(far):
         raise UserError(f"line {piece.lines[far[0]]} of {path} is {time[far[0]] / 1e7:.0f} s from the first, which no trace "
                         "is; mend or remove the line")
-    place, n_bytes = _sized(path, piece, kind)
+    place, n_bytes = sized(path, piece, kind)
     names = pc.binary_join_element_wise(piece.columns["host"], piece.columns["disk"], "_")
     return rows_of(time_ns=time * 100, place=place, n_bytes=n_bytes, kind=kind,
-                   device=_devices(path, piece, names, told)), piece.lines
+                   device=devices_of(path, piece, names, told)), piece.lines
 
 
 # ---- all ----
 
 
-def _nothing(path: str, told: Told) -> list[str]:
-    """A format that says nothing at its end."""
+def _msr_ends(path: str, told: Told) -> list[str]:
     return ["nothing in the format tells whether lines are missing at its end"]
 
 
-def _fio_ends(path: str, told: Told) -> list[str]:
-    """fio closes its files when a job ends."""
-    if (missing := told.counts["opened"] - told.counts["closed"]) > 0:
-        return [f"{counted(missing, 'file')} of {told.counts['opened']} that were opened {'is' if missing == 1 else 'are'} "
-                "never closed: the job was stopped, or lines are missing at the end"]
-    return []
+def _says_nothing(path: str, lines: pa.Array, told: Told) -> None:
+    """Lines that tell nothing."""
 
 
 def text_format(name: str, event: str) -> TextFormat:
     """By the name that `public_formats` gives it, or for an iolog its first line; `event`: of blkparse."""
     if name == public_formats.MSR:
         return TextFormat(Format(name, resolution="100 ns"), MSR_REQUEST,
-                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _nothing, {})
+                          r"^\s*$|^Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\s*$", _msr, _msr_ends,
+                          _says_nothing)
     if name == public_formats.BLKPARSE:
         return TextFormat(Format(f"{name}, its events {event}", resolution="1 ns"), BLKPARSE_REQUEST, BLKPARSE_OTHER,
-                          _blkparse(event), _blkparse_ends(event),
-                          {"others": BLKPARSE_EVENT, "entries": ENTRIES, "summaries": r"^Events \(", "skips": SKIPS})
+                          _blkparse(event), _blkparse_ends(event), _count)
     version = int(name[-1])
     time = r"(?P<time>-?\d+) " if version == 3 else ""
     return TextFormat(
         Format(f"an iolog of fio, version {version}", resolution="1 us" if version == 3 else "", notes=(FIO_NOTE,)),
         "^" + FIO_REQUEST.format(time=time, actions=ACTIONS + ("|wait" if version == 2 else "")),
         FIO_OTHER.format(time=r"\d+ " if version == 3 else "", version=version), _fio, _fio_ends,
-        {"opened": r" open\s*$", "closed": r" close\s*$"})
-
-
-def _count(lines: pa.Array, patterns: dict[str, str], told: Told) -> None:
-    """Lines of each pattern; where it has a group `n`, the sum of these numbers."""
-    for name, pattern in patterns.items():
-        matching = lines.filter(pc.match_substring_regex(lines, pattern))
-        n = len(matching)
-        if "?P<n>" in pattern:
-            n = sum(int(re.sub(r"\D", "", row["n"])) for row in pc.extract_regex(matching, pattern).to_pylist())
-        told.counts[name] = told.counts.get(name, 0) + n
+        _fio_files)
 
 
 def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
@@ -291,7 +228,7 @@ def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
             content = lines.slice(line, 1).cast(pa.binary())[0].as_py()
             raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; "
                             "mend or remove it")
-        _count(others, text.counts, told)
+        text.note(path, others, told)
         kept = parts.filter(pa.array(is_request))
         piece = Piece({name: kept.field(name) for name in names}, np.flatnonzero(is_request) + number)
         if len(piece.lines):

@@ -1,6 +1,7 @@
 """Kept ensembles: what is read is what was simulated, and what no longer comes out is refused."""
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -229,6 +230,24 @@ def test_pools_that_were_noted_are_noted_again(ensemble, monkeypatch):
     kept.write(ensemble.file, made, kept.facts(ensemble.file))
     kept.rows(ensemble, squares, CALLS)
     assert engine_share.metrics().set_index("name").value["engines.several-placed"] == 7
+
+
+def test_a_pool_of_a_case_that_is_simulated_anew_is_counted_once(ensemble, monkeypatch):
+    """On another processor the last bits of a draw differ, and with them the name of its pool."""
+    monkeypatch.setattr(engine_share, "_POOLS", {})
+    free = SimpleNamespace(n_ambiguous=np.zeros(1), grain=1, unit_shift=12)
+    pool = SimpleNamespace(blocks=SimpleNamespace(free=free))
+    kept.write(ensemble.file, [kept.Made(squares(n), [{"pool": "as kept", "placed": 7, "others": 0, "by_units": True}])
+                               for (n,) in CALLS], kept.facts(ensemble.file))
+
+    def with_last_bits_of_another_processor(n):
+        engine_share.note((n + 1e-15,), 7, pool, 4096)
+        return squares(n)
+
+    kept.rows(ensemble, with_last_bits_of_another_processor, CALLS)
+    assert list(engine_share._POOLS) == ["as kept"]
+    engine_share.note(("of the notebook itself",), 7, pool, 4096)
+    assert len(engine_share._POOLS) == 2
 
 
 def test_a_pool_that_was_used_for_longer_counts_once(monkeypatch):

@@ -6,6 +6,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -112,8 +113,7 @@ def test_programs_of_another_release_are_refused(tmp_path, says, complaint):
 @pytest.fixture
 def open_folder():
     """A folder that every user may enter, as those of pytest are not."""
-    path = Path(subprocess.run(["mktemp", "-d", "/tmp/study-test-XXXXXX"], capture_output=True, text=True,
-                               check=True).stdout.strip())
+    path = Path(tempfile.mkdtemp(prefix="study-test-", dir="/tmp"))
     path.chmod(0o755)
     yield path
     shutil.rmtree(path, ignore_errors=True)
@@ -300,8 +300,16 @@ def test_a_set_that_is_none_is_refused(runs):
 
 def test_only_steps_that_are_clear_in_all_runs_have_a_side():
     steps = pd.DataFrame({"measured_low": [1.2, 0.5, 0.9, 0.2], "measured_high": [1.5, 0.8, 1.6, 0.3],
-                          "middle": [1.3, 1.0, 2.0, 0.5]})
+                          "middle": [1.3, 1.0, 2.0, 0.5], "n": 3})
     assert predicted.directions(steps) == (3, 2)
+    assert predicted.directions(steps.assign(n=[3, 3, 3, 2])) == (2, 1)
+    assert predicted.directions(steps.assign(n=1)) == (0, 0)       # one run lies on one side of 1 by itself
+
+
+def test_runs_that_spread_more_are_not_met_more_easily():
+    table = pd.DataFrame({"measured": [2.0, 2.0], "measured_low": [1.9, 0.1], "measured_high": [2.1, 9.0], "low": 0.9,
+                          "high": 1.1})
+    assert len(set(predicted.graded(table, 20))) == 1
 
 
 def test_rungs_stand_below_what_they_change():
@@ -324,3 +332,6 @@ def test_the_nearest_mechanism_is_nearest_in_either_direction():
     table = pd.DataFrame({"mechanism": [explained.OTHERS, explained.TIME, explained.SYNC, explained.ALL],
                           "factor": [0.5, 3.0, 1.8, 1.0]})
     assert explained.nearest(table) == explained.SYNC
+    assert explained.SYNC in explained.sentence(table, pd.Series({"others": 0.01, "ours": 0.97}))
+    assert "No mechanism" in explained.sentence(table, pd.Series({"others": 0.6, "ours": 0.39}))
+    assert explained.SYNC in explained.sentence(table, pd.Series({"others": 0.2, "ours": 0.3}))

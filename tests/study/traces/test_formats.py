@@ -85,10 +85,35 @@ def test_what_blkparse_counted_is_held_against_what_was_read(tmp_path, change, s
 @pytest.mark.parametrize("name", ["fio_v2.iolog", "fio_v3.iolog"])
 def test_a_job_of_fio_that_does_not_end_is_noticed(tmp_path, name):
     lines = (FIXTURES / name).read_text().splitlines(True)
-    assert not any("never closed" in note for note in read(FIXTURES / name).notes)
+    assert not any("no close" in note for note in read(FIXTURES / name).notes)
     path = tmp_path / name
     path.write_text("".join(lines[:-1]))
-    assert any("1 file of" in note and "never closed" in note for note in read(path).notes)
+    closed_last = lines[-1].split()[-2]
+    assert f"no close of {closed_last}: fio was stopped, or the file is cut" in read(path).notes
+
+
+@pytest.mark.parametrize(("after", "says"), [
+    ("/f close\n/g open\n/g read 0 512\n/g close\n", None), ("/f close\n", "/g"), ("", "/f, /g"), ("/g open\n", "/f, /g"),
+    ("/f close\n/g open\n/g close\n/f open\n", "/f")])
+def test_each_file_of_an_iolog_without_a_close_is_named(tmp_path, after, says):
+    """As many are closed as opened in the second, which is cut before the second file is opened."""
+    path = tmp_path / "log"
+    path.write_text("fio version 2 iolog\n/f add\n/g add\n/f open\n/f read 0 4096\n" + after)
+    notes = [note for note in read(path).notes if "no close" in note]
+    assert notes == ([f"no close of {says}: fio was stopped, or the file is cut"] if says else [])
+
+
+def test_an_iolog_cannot_hold_any_number_of_files_open(tmp_path, monkeypatch):
+    from study.traces import text_formats
+    monkeypatch.setattr(text_formats, "MAX_FILES", 1)
+    path = tmp_path / "log"
+    path.write_text("fio version 2 iolog\n/f add\n/g add\n/f open\n/f read 0 4096\n")
+    with pytest.raises(UserError, match="adds 2 files without closing them, but a job has 1 at most"):
+        read(path)
+
+
+def test_msr_says_that_it_has_no_mark_at_its_end():
+    assert read(FIXTURES / "msr.csv").notes == ("nothing in the format tells whether lines are missing at its end",)
 
 
 def test_blkparse_without_an_event_says_which_there_are(tmp_path):
@@ -110,9 +135,9 @@ def test_msr_is_read_with_a_header_or_without(tmp_path, change):
     assert len(trace.requests) == 5
 
 
-def records(n, *changes):
-    """oracleGeneral: object i mod 5, once a second."""
-    made = [[i, i % 5 + 2**63, 100, i + 5 if i + 5 < n else -1] for i in range(n)]
+def records(n, *changes, base=0):
+    """oracleGeneral: object i mod 5, once a second; next requests count from `base`."""
+    made = [[i, i % 5 + 2**63, 100, i + 5 + base if i + 5 < n else -1] for i in range(n)]
     for record, field, value in changes:
         made[record][field] = value
     return b"".join(struct.pack("<IQIq", *record) for record in made)
@@ -124,14 +149,28 @@ def test_oracle_general_is_read_by_its_name(tmp_path):
     trace = read(path)
     assert len(trace.requests) == 11
     assert trace.requests["place"].view(np.uint64).tolist() == [i % 5 + 2**63 for i in range(12) if i != 3]
-    assert "1 records of objects of 0 bytes are left out, as libCacheSim does" in trace.notes
+    assert "1 record of objects of 0 bytes left out, as libCacheSim does" in trace.notes
     assert not any("longer" in note for note in trace.notes)
 
 
-def test_the_beginning_of_an_oracle_general_is_said_to_be_one(tmp_path):
+@pytest.mark.parametrize("base", [0, 1])
+@pytest.mark.parametrize("cut", [0, 1, 2, 10])
+def test_the_beginning_of_an_oracle_general_is_said_to_be_one(tmp_path, base, cut):
+    """Whether its writer counts from 0, or from 1 as libCacheSim's does."""
     path = tmp_path / "w.oracleGeneral"
-    path.write_bytes(records(20)[:24 * 10])
-    assert any("beginning of a longer trace" in note for note in read(path).notes)
+    path.write_bytes(records(20, base=base)[:24 * (20 - cut)])
+    wanted = f"it has {20 - cut} records, but an object is wanted again in record {min(20, 25 - cut)}, counted from 1"
+    assert [wanted in note for note in read(path).notes if "longer" in note] == [True] * (cut > 0)
+
+
+@pytest.mark.parametrize(("base", "n", "is_told"), [(1, 6, True), (0, 6, True), (1, 1, False), (0, 1, False)])
+def test_one_object_in_a_row_tells_where_counting_begins(tmp_path, base, n, is_told):
+    """The last record was wanted by the one before it, and is cut off. A single record does not tell."""
+    path = tmp_path / "w.oracleGeneral"
+    path.write_bytes(b"".join(struct.pack("<IQIq", i, 7, 100, i + 1 + base) for i in range(n)))
+    notes = " ".join(read(path).notes)
+    assert ("longer trace: it has 6 records" in notes) == is_told
+    assert ("may be cut by a record" in notes) == (not is_told and base == 0)
 
 
 @pytest.mark.parametrize(("content", "says"), [
@@ -184,7 +223,7 @@ def test_a_fifo_is_read_once(tmp_path):
     writer = threading.Thread(target=lambda: path.write_bytes((FIXTURES / "msr.csv").read_bytes()))
     writer.start()
     assert len(read(path).requests) == 5
-    writer.join()
+    writer.join(60)
 
 
 def test_a_request_is_all_the_blocks_that_it_touches():

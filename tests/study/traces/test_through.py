@@ -96,6 +96,24 @@ def test_a_cache_of_all_blocks_misses_each_once_whatever_its_rules():
     assert (np.diff(table["lru"]) >= 0).all()
 
 
+def test_the_arc_of_zfs_may_exceed_its_size_by_a_block():
+    """100 blocks in turn: an LRU of 99 has each gone before it is wanted, and one of 100 has all."""
+    trace = made(4096 * (np.arange(1000) % 100), [4096] * 1000, [READ] * 1000, [MS] * 1000)
+    result = arcs.through_arc(trace, 4096, [98 * 4096, 99 * 4096])
+    assert result.table["lru"].tolist() == [0, 0]
+    assert result.table["zfs"].tolist()[1] == 0.9
+    assert result.table["zfs"].tolist()[0] < 0.9
+    assert any("may exceed its size by a block" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(1, [1]), (63, [1, 2, 4, 8, 16, 32, 63]), (64, [64]), (300, [64, 75, 150, 300])])
+def test_default_sizes_have_64_blocks_or_a_note_says_that_they_tell_little(n, sizes):
+    result = arcs.through_arc(made(4096 * np.arange(n), [4096] * n, [READ] * n, [MS] * n), 4096, [])
+    assert result.table["blocks"].tolist() == sizes
+    assert any("few blocks tell little" in note for note in result.notes) == (n < 64)
+    assert result.notes[0].startswith("1 reference to 1 block of 4 KiB, of which 1 read;") == (n == 1)
+
+
 # Miss ratios of libcachesim 0.3.5 of the fixture, objects of one size.
 LIBCACHESIM = {5: (0.872, 0.777), 20: (0.626, 0.544), 60: (0.372, 0.343)}
 
@@ -291,6 +309,7 @@ def test_the_command_prints_draws_and_gives_json(study, tmp_path):
     done = study("replay", "requests", str(path), "--through", "arc", "--through", "queue", "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, set(told["through"]), told["requests"]) == (0, {"arc", "queue"}, 61)
+    assert told["reading_s_per_million"] is told["through"]["arc"]["model_s_per_million"] is None
     done = study("replay", "requests", str(path), "--picture", str(picture))
     assert (done.returncode, "that of a million requests" in done.stdout) == (0, True)
     assert picture.read_text().startswith("<?xml")
@@ -315,5 +334,7 @@ def test_what_cannot_be_is_one_sentence(study, arguments, says):
 
 def test_the_time_of_a_million_requests_is_printed(study, tmp_path):
     path = tmp_path / "usr.csv"
-    path.write_text("".join(f"{128166372003061629 + 9999 * i},usr,0,Read,{i % 77 * 8192},8192,1\n" for i in range(10_000)))
-    assert study("replay", "requests", str(path)).stdout.count("s per million requests") == 2
+    lines = [f"{128166372003061629 + 9999 * i},usr,0,Read,{i % 77 * 8192},8192,1\n" for i in range(100_000)]
+    for n, count in ((100_000, 2), (99_999, 0)):
+        path.write_text("".join(lines[:n]))
+        assert study("replay", "requests", str(path)).stdout.count("s per million requests") == count
