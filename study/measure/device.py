@@ -146,9 +146,10 @@ def _needed(params: dict[str, Any], totals: dict[str, float]) -> list[tuple[str,
 def _unfit(params: dict[str, Any], totals: dict[str, float]) -> Iterator[str]:
     """Why jobs do not tell what the device can do, each as a clause."""
     needed = _needed(params, totals)
+    cached = [job.name for _, job in needed if job.told.get("direct") != "1" and job.told.get("buffered") != "0"]
+    if cached:
+        yield f"direct=1 is lacking in {', '.join(cached)}, so the page cache answers"
     for _, job in needed:
-        if job.told.get("direct") != "1" and job.told.get("buffered") != "0":
-            yield f"job {job.name} lacks direct=1, so the page cache answers"
         if held := [option for option in job.told if option.startswith(HELD_BACK)]:
             yield f"job {job.name} is held back by {', '.join(held)}"
         if f"{_stem(job).replace(job.name, f'{job.name}-2', 1)}.iops" in totals:

@@ -24,12 +24,12 @@ def with_options(**options):
 
 
 @pytest.mark.parametrize(("options", "complaint"), [
-    ({"direct": "0"}, "job read-many lacks direct=1"),
+    ({"direct": "0"}, "direct=1 is lacking in read-many, so the page cache answers"),
     ({"rate_iops": "100"}, "job read-many is held back by rate_iops"),
     ({"thinktime": "1ms"}, "job read-many is held back by thinktime"),
     ({"iodepth": "many"}, "iodepth of fio's job read-many is 'many'"),
     ({"numjobs": "0"}, "numjobs of fio's job read-many is '0'"),
-    ({"direct": "0", "rate": "1m"}, "lacks direct=1.*; job read-many is held back by rate")])
+    ({"direct": "0", "rate": "1m"}, "direct=1 is lacking in read-many.*; job read-many is held back by rate")])
 def test_a_job_that_does_not_tell_the_device_is_refused_by_its_option(options, complaint):
     with pytest.raises(UserError, match=complaint):
         device.numbers(with_options(**options))
@@ -38,7 +38,7 @@ def test_a_job_that_does_not_tell_the_device_is_refused_by_its_option(options, c
 def test_all_jobs_that_are_not_direct_are_named():
     of = sets.shipped(NAME)
     params, totals = of.fio[0]
-    with pytest.raises(UserError, match="job read-one lacks direct=1, so the page cache answers; job read-many lacks"):
+    with pytest.raises(UserError, match="direct=1 is lacking in read-one, read-many, write-one"):
         device.numbers(of._replace(fio=[(params | {"global.direct": "0"}, totals)]))
 
 
