@@ -58,6 +58,7 @@ def test_a_cluster_writes_down_where_its_log_is(tmp_path, monkeypatch):
         seen.extend([Path((server.folder / cluster.WAL_PLACE).read_text()), server.wal])
         raise UserError("no initdb")
     monkeypatch.setattr(Server, "make", make)
+    monkeypatch.setattr(cluster, "SOCKET_BYTES", 4096)      # no socket is made, and the path of a test is long
     monkeypatch.setattr(processes, "owner", lambda: OURS)
     monkeypatch.setattr(processes, "can", lambda *_: True)
     (tmp_path / "data").mkdir()
