@@ -100,6 +100,6 @@ def test_of_a_pool_too_the_fast_engine_says_how_many_choices_may_differ(tmp_path
         driven = real(*arguments)
         driven.pool.blocks.free.n_ambiguous[:] = 3
         return driven
-    real = pools._driven
-    monkeypatch.setattr(pools, "_driven", ambiguous)
+    real = pools.drive_by_variant
+    monkeypatch.setattr(pools, "drive_by_variant", ambiguous)
     assert replay_pool(path, "117_df", alike(1, 2**20), engine="fast").summary[AMBIGUOUS] == 3
