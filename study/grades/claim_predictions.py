@@ -121,10 +121,11 @@ def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
     for claim in (known for known in of_notebook(notebook) if known.id in predicted):
         target, (unfitted, fitted) = targets.loc[claim.id], predicted[claim.id]
         of_left = left.of(results, claim, _known_values(results, claim))
-        case = grading.Case((target["low"], target["high"]), (unfitted.low, unfitted.high),
-                            fitted and (fitted.low, fitted.high),
-                            None if pd.isna(target["effect_none"]) else target["effect_none"],
-                            identified(results, claim), n_draws(results), reach(results, claim), of_left)
+        case = grading.Case(
+            published=(target["low"], target["high"]), unfitted=(unfitted.low, unfitted.high),
+            fitted=fitted and (fitted.low, fitted.high),
+            no_effect=None if pd.isna(target["effect_none"]) else target["effect_none"],
+            identified=identified(results, claim), draws=n_draws(results), reach=reach(results, claim), left=of_left)
         rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), of_left.draws, of_left.low,
                      of_left.high, grading.given(case), grading.by_single_changes(case)))
     return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")

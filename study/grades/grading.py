@@ -28,7 +28,7 @@ NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", 
 ALL_GRADES = (*GRADES, NOT_MODELLED, NOT_YET, BASELINE, NOTHING)
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
 MIN_DRAWS = 20                      # and so is one from fewer: their 5 and 95 % are no more than their extremes
-ENOUGH = 10                         # draws that are left: fewer grade nothing
+ENOUGH = 20                         # draws that are left: of fewer nobody can tell whether a condition decides
 
 
 def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,

@@ -45,7 +45,8 @@ class Left(NamedTuple):
         """From the values of COLUMNS, as the run store has them."""
         n_left, n_of, low, middle, high, told_by, share, groups = row
         low, middle, high = (np.nan if end is None else end for end in (low, middle, high))
-        return cls(n_left, n_of, low, middle, high, told_by, share, tuple((least, most) for least, most in groups))
+        return cls(draws=n_left, of=n_of, low=low, middle=middle, high=high, told_by=told_by, share=share,
+                   groups=tuple((least, most) for least, most in groups))
 
     def as_row(self) -> dict:
         """By COLUMNS, as JSON has it: None instead of nan."""
@@ -66,8 +67,10 @@ def of(results: pd.DataFrame, claim: Claim, outcome: pd.Series) -> Left:
     facts = baseline(draws, claim)
     left = draws[(history_matching.factors(draws, facts) <= TOLERANCE).all(axis=1)]
     inside = values[left.index]
+    low, middle, high = range_of(inside)
     told_by, share, groups = _told(left, inside, conditions(results))
-    return Left(len(left), len(draws), *range_of(inside), told_by, share, groups)
+    return Left(draws=len(left), of=len(draws), low=low, middle=middle, high=high, told_by=told_by, share=share,
+                groups=groups)
 
 
 def baseline(draws: pd.DataFrame, claim: Claim) -> pd.DataFrame:

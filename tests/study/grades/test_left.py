@@ -89,7 +89,7 @@ def test_by_chance_alone_no_condition_decides():
 
 
 @pytest.mark.parametrize(("draws", "n", "grade"), [
-    (0, 60, NOT_REPRODUCED), (0, 59, None), (9, 60, None), (10, 60, CONSISTENT)])
+    (0, 60, NOT_REPRODUCED), (0, 59, None), (19, 60, None), (20, 60, CONSISTENT)])
 def test_too_few_draws_grade_nothing_but_none_of_many_does(draws, n, grade):
     of_few = left.Left(draws, n, 1.1, 1.2, 1.3, "", 0.0, ())
     assert grading.grade_left(AT_LEAST_A_FIFTH, of_few, 1) == grade
