@@ -8,15 +8,17 @@ from study import console
 from study.commands import result
 from study.documents import claims
 from study.grades import committed_intervals, grading
+from study.grades.left import MANY
 from study.project import data_file
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan
 from study.store import results, store
+from study.words import counted
 
 if TYPE_CHECKING:
     from study.commands.scoreboard import Board
 
-INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted"}
+INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted", "left": "near the baseline"}
 ENDS = ("low", "middle", "high")
 
 
@@ -46,13 +48,15 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
     prediction = predicted[0] if predicted else {}
     simulated: dict[str, Any] = {kind: _interval(prediction, kind) for kind in INTERVALS}
     if row.committed:
-        simulated = {**committed_intervals.of(row.claim_id, results.committed()["numbers"])}
+        simulated |= committed_intervals.of(row.claim_id, results.committed()["numbers"])
     return {"claim": row.claim_id, "document": {name: head[name] for name in ("id", "author", "title", "date")},
             **{name: claim[name] for name in ("place", "kind", "text", "printed", "published", "published_low",
                                               "published_high", "published_unit", "follows_from")},
             "audit": row.audit, "differs": row.differs,
             "is_ratio": _is_ratio(row.claim_id, claim["published_unit"]), **simulated,
-            "grade": row.grade, "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
+            "draws": dict.fromkeys(INTERVALS) | {"left": prediction.get("left_draws")},
+            "grade": row.grade, "by_single_changes": row.single_changes, "committed": bool(row.committed),
+            "why": _why(row, board, prediction, simulated),
             "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
 
 
@@ -105,16 +109,20 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
         "to be predicted": _number(content["published"], unit)
         + ", after over before" * content["is_ratio"] + _allowed(content),
         "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),
-        **{name: f"{_ends(content[kind], unit)}{committed}" for kind, name in INTERVALS.items() if content[kind]},
+        **{name: f"{_ends(content[kind], unit, content['draws'][kind])}{committed}" for kind, name in INTERVALS.items()
+           if content[kind]},
         "grade": content["grade"] + committed, "why": content["why"],
+        **({"by single changes": content["by_single_changes"]} if content["by_single_changes"] != content["grade"] else {}),
         "follows from": content["follows_from"], "notebook": content["notebook"]}
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
 
 
-def _ends(interval: list[float | None], unit: Any) -> str:
-    """Of an interval, with the shares of draws below them."""
+def _ends(interval: list[float | None], unit: Any, draws: int | None) -> str:
+    """Of an interval, with the shares of draws below them. `draws`: those that are left, None of another interval."""
     known = {share: end for share, end in zip(("5", "50", "95"), interval, strict=True) if end is not None}
-    return f"{', '.join(map(console.number, known.values()))}{_unit(unit)} ({', '.join(known)} %)"
+    shares = f"{', '.join(known)} %" if draws is None or draws >= MANY else "least, middle, most"
+    return (f"{', '.join(map(console.number, known.values()))}{_unit(unit)} ({shares})"
+            + ("" if draws is None else f" of {counted(draws, 'draw')}"))
 
 
 def _allowed(content: dict[str, Any]) -> str:

@@ -74,8 +74,8 @@ def _time(entry: Entry) -> str:
 
 
 def _came_out(entry: Entry) -> str:
-    answers = [f"<b>{escape(question)}{'' if question.endswith('?') else ':'}</b> {escape(_results(*came_out))}"
-               for question, *came_out in entry.rows]
+    answers = [f"<b>{escape(question)}</b> {escape(_answer(*came_out))}" if question.endswith("?") else
+               f"<b>{escape(question)}:</b> {escape(_results(*came_out))}" for question, *came_out in entry.rows]
     return "<br>".join([*answers, f"<i>{_where(entry)}</i>"])
 
 
@@ -83,7 +83,15 @@ def _where(entry: Entry) -> str:
     if not entry.here:
         return ("Not run here yet; these are the committed results. A figure comes with a run: "
                 f"<code>.venv/bin/study run {entry.name[:2]}</code>")
-    return f"Verdict of the run here: {escape(entry.verdict or 'it stands at its end')}"
+    if not entry.verdict:
+        return "Run here; its last cell shows the verdict."
+    return f"Verdict of the run here: {escape(entry.verdict)}"
+
+
+def _answer(published: str, answer: str, grade: str) -> str:
+    """To a question. Not every answer is simulated."""
+    whole = f"of {published}, {answer}" if published != "–" else answer
+    return f"{whole[:1].upper()}{whole[1:]}{'' if grade == '–' else f'; grade: {grade}'}."
 
 
 def _results(published: str, simulated: str, grade: str) -> str:

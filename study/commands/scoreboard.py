@@ -55,13 +55,15 @@ def board() -> Board:
     done = {planned.name: planned.run_id for planned in plans if done_before(planned)}
     with store.open() as connection:
         cases = grading.cases(connection, list(done.values()))
-        graded = grading.of_runs(connection, list(done.values()))
+        graded = grading.both_of_runs(connection, list(done.values()))
         rows = grading.scoreboard(connection, graded)
     accepted = {name: claim["grade"] for name, claim in results.committed()["claims"].items()}
+    singles = {name: claim.get("single_changes", claim["grade"]) for name, claim in results.committed()["claims"].items()}
     is_here = rows.claim_id.isin(graded) | rows.notebook.isin(done)
     here = dict(zip(rows.claim_id[is_here], rows.grade[is_here], strict=True))
     replaced = ~is_here & rows.claim_id.isin(accepted)
     rows.loc[replaced, "grade"] = rows.claim_id[replaced].map(accepted)
+    rows.loc[replaced, "single_changes"] = rows.claim_id[replaced].map(singles)
     rows["committed"] = replaced & rows.grade.isin(grading.GRADES)
     return Board(rows, cases, plans, done, grading.fell({name: accepted[name] for name in here if name in accepted}, here))
 

@@ -17,6 +17,8 @@ DISGUISES = {
     r" \S*/s$": "work per second is work per transaction times throughput (forced flow law)",
     r"^(\S*\bcpu\b\S*|\S*utilisation|wait\.\S*) %$":
         "share of time is time per transaction times throughput (utilisation law)",
+    r"^measure\.(processors\.\S*|disk\.(\S*\.)?(busy|utilisation)|postgres\.wal_sync_ms) 1$":
+        "share of time is time per transaction times throughput (utilisation law)",
     r"^transaction\.response ": "users over throughput: they do not think (Little's law)",
 }
 # A response time follows from its rate, and so from throughput, if about as many are always under way (Little's law).

@@ -18,6 +18,7 @@ from study.documents.priors import Known
 from study.ensembles.history_matching import TOLERANCES, Match
 
 PARTS = 3               # of the draws, by a number: low, middle, high
+SWITCHES = 5            # choices of a condition at most; what has more values is a number
 ENOUGH = 20             # draws: of fewer nothing is told
 RESAMPLES = 499
 SEED = 1
@@ -26,8 +27,8 @@ SEED = 1
 def facts(known: Known, draws: pd.DataFrame, effect: pd.Series) -> pd.DataFrame:
     """what, share, low, high: of the variance of `effect` (a number for each of `draws`), and its interval. Nothing is told
     of fewer than ENOUGH draws."""
-    groups = {switch.name: draws[switch.name].astype(str) for switch in known.switches}
-    groups |= {prior.name: _part(draws[prior.name]) for prior in known.priors}
+    groups = {switch.name: grouped(draws[switch.name], is_choice=True) for switch in known.switches}
+    groups |= {prior.name: grouped(draws[prior.name], is_choice=False) for prior in known.priors}
     values = effect[draws.index].to_numpy(float)
     rows = [(name, *_with_interval(pd.factorize(group)[0], values)) for name, group in groups.items()
             if len(draws) >= ENOUGH]
@@ -35,8 +36,12 @@ def facts(known: Known, draws: pd.DataFrame, effect: pd.Series) -> pd.DataFrame:
     return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
-def _part(values: pd.Series) -> pd.Series:
-    return PARTS * (values.rank(method="first") - 1) // len(values)
+def grouped(values: pd.Series, is_choice: bool | None = None) -> pd.Series:
+    """The group of each draw: its choice, or the part of the draws by a number. Without `is_choice`, numbers of more
+    than SWITCHES values are no choices."""
+    if is_choice is None:
+        is_choice = not pd.api.types.is_numeric_dtype(values) or values.nunique() <= SWITCHES
+    return values.astype(str) if is_choice else PARTS * (values.rank(method="first") - 1) // len(values)
 
 
 def _with_interval(group: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:

@@ -82,6 +82,7 @@ def in_flight(findings: pd.DataFrame) -> Figure:
     figure, axes = canvas(aspect=0.5)
     colours = [ORANGE if number > 1 else BLUE for number in table["shown"]]
     axes.barh(table["claim_id"].str.removeprefix("speed-"), table["shown"], color=colours, height=0.6)
-    axes.axvline(1, color="black", lw=0.8, ls="--")
+    axes.axvline(1, color="black", lw=0.8, ls="--", label="all that a latency allows one after another")
     axes.set_xlabel("requests in flight (1)")
+    figure.legend(loc="outside lower center")
     return figure

@@ -37,6 +37,9 @@ def maps(pictures: dict[str, np.ndarray], times: list[str]) -> Figure:
         row[0].set_ylabel(textwrap.fill(rule.partition(" (")[0], 12), fontsize=7)
     for panel, when in zip(axes[0], times, strict=True):
         panel.set_title(when, fontsize=7)
+    kinds = ((FREE, "free"), (OLD, "occupied"), (NEW, "by the last transaction group"))
+    figure.legend(handles=[Patch(facecolor=colour, edgecolor=GREY, label=kind) for colour, kind in kinds],
+                  loc="outside lower center", ncols=3, fontsize=7)
     return figure
 
 

@@ -22,7 +22,7 @@ from study.documents import claims, priors
 from study.ensembles import effects, ensembles, intervals
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.intervals import Interval
-from study.grades import grading
+from study.grades import grading, left
 from study.runs import record
 
 
@@ -109,23 +109,28 @@ def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], st
     for claim in of_notebook(notebook, runs):
         if claim.id in predicted:
             record.prediction(claim.id, *predicted[claim.id], identified(results, claim), n_draws(results),
-                              reach(results, claim))
+                              reach(results, claim), left.of(results, claim, _known_values(results, claim)).as_row())
         else:
             record.not_modelled(claim.id, why_not((claim.predict or "").partition(" ")[2]))
 
 
 def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
-    """For readers: each claim with what was published, both intervals, and the grade that these give."""
+    """For readers: each claim with what was published, both intervals, what is left of the draws by the baseline, and the
+    grade that these give."""
     targets, rows, predicted = claims.targets().set_index("claim_id"), [], predictions(results, notebook)
     for claim in (known for known in of_notebook(notebook) if known.id in predicted):
         target, (unfitted, fitted) = targets.loc[claim.id], predicted[claim.id]
-        no_effect = None if pd.isna(target["effect_none"]) else target["effect_none"]
-        grade = grading.grade((target["low"], target["high"]), (unfitted.low, unfitted.high),
-                             fitted and (fitted.low, fitted.high), no_effect, identified(results, claim), n_draws(results),
-                             reach(results, claim))
-        rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), grade))
+        of_left = left.of(results, claim, _known_values(results, claim))
+        case = grading.Case(
+            published=(target["low"], target["high"]), unfitted=(unfitted.low, unfitted.high),
+            fitted=fitted and (fitted.low, fitted.high),
+            no_effect=None if pd.isna(target["effect_none"]) else target["effect_none"],
+            identified=identified(results, claim), draws=n_draws(results), reach=reach(results, claim), left=of_left)
+        rows.append((claim.id, target["value"], *unfitted, *(fitted or (None,) * 3), of_left.draws, of_left.low,
+                     of_left.high, grading.given(case), grading.by_single_changes(case)))
     return pd.DataFrame(rows, columns=["claim", "published", *(f"{kind} {share}" for kind in ("unfitted", "fitted")
-                                                              for share in ("5 %", "50 %", "95 %")), "grade"])
+                                                              for share in ("5 %", "50 %", "95 %")),
+                                       "draws left", "left, low", "left, high", "grade", "by single changes"])
 
 
 def verdict(scores: pd.DataFrame, claim: str) -> str:

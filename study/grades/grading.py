@@ -1,10 +1,12 @@
 """How a prediction is graded, by rule (docs/grades.md).
 
-    grading.grade(...)       one of GRADES
-    grading.why(...)         the reason of a grade
+    grading.given(case)      one of GRADES: by the draws that show the baseline, where there are enough
+    grading.grade(...)       by intervals and single changes, the rule before that one
+    grading.grade_left(...)  by what is left of the draws: see study.grades.left
+    grading.why(case)        the reason of a grade
     grading.of_runs(c, runs) the grade of every claim that these runs predict, from the run store
     grading.fell(was, now)   claims whose grade got worse
-    grading.scoreboard(c)    a row per claim: what the audit found and the grade
+    grading.scoreboard(c, g) a row per claim: what the audit found and the grades
 """
 import math
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from study.documents import audit
 from study.documents.claims import Interval
 from study.documents.published import refuse_duplicates
 from study.errors import UserError
+from study.grades.left import MANY, TOLERANCE, Left
 from study.words import counted
 
 # Grades, best first. Thresholds were fixed before anything was scored.
@@ -25,6 +28,7 @@ NOT_YET, NOT_MODELLED, BASELINE, NOTHING = "not yet predicted", "not modelled", 
 ALL_GRADES = (*GRADES, NOT_MODELLED, NOT_YET, BASELINE, NOTHING)
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
 MIN_DRAWS = 20                      # and so is one from fewer: their 5 and 95 % are no more than their extremes
+ENOUGH = 20                         # draws that are left: of fewer nobody can tell whether a condition decides
 
 
 def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
@@ -70,8 +74,20 @@ def _narrow(interval: Interval, published: Interval, no_effect: float | None) ->
     return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
 
 
+def grade_left(published: Interval, left: Left, no_effect: float | None = None) -> str | None:
+    """Grade by the draws that show the baseline. None where too few are left to say anything: then `grade` stands. Where of
+    MANY draws none shows the baseline, the model does not have the machine."""
+    if left.draws == 0 and left.of >= MANY:
+        return NOT_REPRODUCED
+    if left.draws < ENOUGH:
+        return None
+    if left.decided_by(published):
+        return NOT_IDENTIFIED
+    return grade(published, (left.low, left.high), no_effect=no_effect, draws=left.draws)
+
+
 class Case(NamedTuple):
-    """What a grade is given by; see `grade`."""
+    """What a grade is given by; see `grade`, and of what is left `grade_left`."""
     published: Interval
     unfitted: Interval
     fitted: Interval | None
@@ -79,21 +95,58 @@ class Case(NamedTuple):
     identified: bool
     draws: int | None
     reach: Interval | None
+    left: Left | None = None
+
+
+def given(case: Case) -> str:
+    """The grade of a claim: by what is left of the draws, or else by single changes."""
+    by_left = None if case.left is None else grade_left(case.published, case.left, case.no_effect)
+    return by_single_changes(case) if by_left is None else by_left
+
+
+def by_single_changes(case: Case) -> str:
+    """The grade by intervals and single changes, which stands beside the other."""
+    return grade(*case[:-1])
 
 
 def why(case: Case) -> str:
-    """The reason of a grade, by the same rule."""
-    given = grade(**case._asdict())
-    if given == NOT_IDENTIFIED:
+    """The reason of a grade, by the same rules."""
+    by_left = None if case.left is None else grade_left(case.published, case.left, case.no_effect)
+    if case.left is not None and by_left is not None:
+        return _why_left(case, case.left, by_left)
+    few = "" if case.left is None else f"; {_shown(case.left)}, too few to grade by"
+    return _why_single(case) + few
+
+
+def _shown(left: Left) -> str:
+    return f"{left.draws} of {counted(left.of, 'draw')} show the baseline within a factor of {TOLERANCE:g}"
+
+
+def _why_left(case: Case, left: Left, by_left: str) -> str:
+    if left.draws == 0:
+        return f"no simulated machine has the baseline: {_shown(left)}"
+    if by_left == NOT_IDENTIFIED:
+        return (f"conditions that were not published decide what comes out: {left.told_by} explains "
+                f"{100 * left.share:.0f} % of its variance, and {_shown(left)}")
+    weak = _weaknesses(case._replace(unfitted=(left.low, left.high), draws=left.draws))
+    fact = f". Most is told by {left.told_by}: {100 * left.share:.0f} % of the variance" if left.share else ""
+    return {NOT_REPRODUCED: f"no simulated outcome meets what was published, and {_shown(left)}",
+            PREDICTED: f"what is left meets what was published, and it is narrow: {_shown(left)}",
+            CONSISTENT: f"what is left meets what was published, but {' and '.join(weak)}: {_shown(left)}"}[by_left] + fact
+
+
+def _why_single(case: Case) -> str:
+    single = by_single_changes(case)
+    if single == NOT_IDENTIFIED:
         reach = f": {case.reach[0]:.4g} to {case.reach[1]:.4g}" if case.reach else ""
         return f"conditions that were not published decide what comes out{reach}"
-    if given == NOT_REPRODUCED:
+    if single == NOT_REPRODUCED:
         return "no simulated interval meets what was published" + (
             "" if case.identified else ", and no condition that was left out decides that")
     if not _meet(case.unfitted, case.published):
         return "the interval meets what was published only with one constant fitted on the baseline"
     return "the unfitted interval meets what was published" + (
-        f", but {' and '.join(_weaknesses(case))}" if given == CONSISTENT else ", and it is narrow")
+        f", but {' and '.join(_weaknesses(case))}" if single == CONSISTENT else ", and it is narrow")
 
 
 def _weaknesses(case: Case) -> list[str]:
@@ -106,9 +159,20 @@ def _weaknesses(case: Case) -> list[str]:
     return [reason for reason, holds in weak.items() if holds]
 
 
+class Grades(NamedTuple):
+    """The grade of a claim, and the one by single changes beside it."""
+    grade: str
+    single_changes: str
+
+
 def of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
-    return {claim: NOT_MODELLED if case is None else grade(**case._asdict())
+    return {claim: both.grade for claim, both in both_of_runs(connection, run_ids).items()}
+
+
+def both_of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Grades]:
+    """The same with the grades by single changes."""
+    return {claim: Grades(NOT_MODELLED, NOT_MODELLED) if case is None else Grades(given(case), by_single_changes(case))
             for claim, case in cases(connection, run_ids).items()}
 
 
@@ -116,19 +180,21 @@ def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case 
     """What these runs predict, by claim; None where the model leaves out what the claim is about."""
     rows = connection.execute("""
         SELECT claim_id, unfitted_low, unfitted_high, fitted_low, fitted_high, reach_low, reach_high, identified, draws,
+               left_draws, left_of, left_low, left_middle, left_high, told_by, told_share, told_groups,
                published_low, published_high, effect_none, to_be_predicted
         FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
         """, [run_ids]).fetchall()
     refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
     predicted: dict[str, Case | None] = {}
-    for claim, low, high, *others, identified, draws, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
+    for claim, low, high, *others, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
         if not to_be_predicted:
             raise UserError(f"a notebook predicts '{claim}', which is no claim to be predicted; mend the notebook")
         target = (allowed_low, math.inf if allowed_high is None else allowed_high)
-        fitted, reach = (None if ends[0] is None else tuple(ends) for ends in (others[:2], others[2:]))
+        fitted, reach = (None if ends[0] is None else tuple(ends) for ends in (others[:2], others[2:4]))
+        identified, draws, *of_left = others[4:]
         predicted[claim] = None if low is None else Case(
             published=target, unfitted=(low, high), fitted=fitted, no_effect=no_effect, identified=identified, draws=draws,
-            reach=reach)
+            reach=reach, left=None if of_left[0] is None else Left.from_row(of_left))
     return predicted
 
 
@@ -145,19 +211,21 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
             if rank.get(after.get(claim, NOT_YET), last) > rank.get(was, last)]
 
 
-def scoreboard(connection: DuckDBPyConnection, grades: dict[str, str] | None = None) -> pd.DataFrame:
-    """A row per claim: claim_id, document, text, printed, audit, differs, grade, notebook, follows_from. `audit` is the
-    worst of the audit's findings, `differs` names the checks that found a difference; `grades` are those of `grades`, where
-    predictions are known; a claim that follows from another is no prediction of its own."""
+def scoreboard(connection: DuckDBPyConnection, grades: dict[str, Grades]) -> pd.DataFrame:
+    """A row per claim: claim_id, document, text, printed, audit, differs, grade, single_changes, notebook, follows_from.
+    `audit` is the worst of the audit's findings, `differs` names the checks that found a difference; both grades are those
+    of `grades`, where predictions are known; a claim that follows from another is no prediction of its own."""
     findings = audit.run(connection).groupby("claim_id")
     finding, differs = findings["finding"].agg(_worst), findings.apply(_differing)
     table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "
                                "follows_from FROM claims ORDER BY document, claim_id").df()
     table["audit"] = table["claim_id"].map(finding)
     table["differs"] = table["claim_id"].map(differs)
-    table["grade"] = [(grades or {}).get(row.claim_id) or _ungraded(row.to_be_predicted, row.may_be_fitted)
-                      for row in table.itertuples()]
-    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "notebook", "follows_from"]]
+    ungraded = [_ungraded(row.to_be_predicted, row.may_be_fitted) for row in table.itertuples()]
+    both = [grades.get(claim, Grades(grade, grade)) for claim, grade in zip(table.claim_id, ungraded, strict=True)]
+    table["grade"], table["single_changes"] = zip(*both, strict=True)
+    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "single_changes", "notebook",
+                  "follows_from"]]
 
 
 def _ungraded(to_be_predicted: bool, may_be_fitted: bool) -> str:

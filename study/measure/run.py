@@ -146,7 +146,7 @@ def _kept(to_do: Plan, one: Run, scratch: Path, label: str, server_version: str,
     rung = one.rung
     measured.write(scratch / measured.FILE, params_of(to_do, one, label, server_version, of_all) | {
         "settings": told["settings"]}, told["series"])
-    [given] = given_runs.given([scratch], f"{label}/{rung.name}/{one.repeat}")
+    [given] = given_runs.given([scratch], f"{label}/{rung.name}")
     report = imports.imported(given, imports.Options())
     if files is not None:
         to = files / f"{rung.name}-{one.repeat}"

@@ -55,6 +55,15 @@ def read(name: str) -> Measured:
     return shipped(name) if name in names() else labelled(name)
 
 
+def imports_read(measured: str, **others: object) -> list[str]:
+    """What a run of notebook 12 takes from the store, for its identity: each run and output of fio."""
+    if measured in names():
+        return []
+    of_ladder = [(known, folder) for known, folder in imports.kept() if known["parameters"].get(f"{RUN}set") == measured]
+    fio_ids = {run_id for known, _ in of_ladder for run_id in str(known["parameters"].get(f"{RUN}{FIO}", "")).split()}
+    return sorted({known["run_id"] for known, _ in of_ladder} | fio_ids)
+
+
 def shipped(name: str) -> Measured:
     """Raises UserError for a set that is damaged."""
     runs = []

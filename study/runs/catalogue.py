@@ -18,6 +18,7 @@ class Notebook(BaseModel):
     keeps: tuple[str, ...] = ()     # ensembles in data/ensembles, by name; they are read where they are there
     needs: tuple[str, ...] = ()     # notebooks whose records (runs of their defaults) it reads: they run before it
     experiment: str = ""            # module whose `drawn(**parameters)` says what its draws are made of: see study/sweeps
+    imports: str = ""       # module whose `imports_read(**parameters)` says which imports of the run store it reads
     machine: str = ""               # module whose `check(**parameters)` refuses machines that cannot be
     minutes: float = 0.5            # about how much processor time a run takes, compilation included: see batch.py
 
@@ -133,6 +134,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "05_io_size_correlation": Notebook(
         reads=("claims.toml", "published/*.toml", "priors.toml"), needs=("04_oltp_gain",), minutes=0.5,
+        imports="study.store.series",
         parameters={
             "source": Parameter(kind="str", help="notebook whose runs are looked at, or label of imported or measured ones"),
             "label": Parameter(kind="str", help="which of its series"),
@@ -215,12 +217,14 @@ STUDY: dict[str, Notebook] = {
             "run_transactions": Parameter(kind="int", low=500, high=200_000, help="transactions of a run at most"),
         }),
     "11_your_runs": Notebook(
-        reads=("claims.toml", "published/*.toml", "examples/series/*/*/*"), minutes=0.5,
+        reads=("claims.toml", "published/*.toml", "examples/series/*/*/*"), minutes=0.5, imports="study.your_runs.chosen",
         parameters={
-            "source": Parameter(kind="str", help="'shipped', a label of imported runs, or a SELECT of run_id"),
-            "run": Parameter(kind="str", help="label and number of the run whose series are looked at; '' is the first"),
-            "outcome": Parameter(kind="str", help="the quantity over time that is to be explained"),
-            "statistic": Parameter(kind="str", help="the quantity over time that may explain it"),
+            "source": Parameter(kind="str",
+                                help="'shipped', a label of imported runs (and of all below it), or a SELECT of run_id"),
+            "run": Parameter(kind="str",
+                             help="label and number of the run that is looked at; '' is the first with the outcome"),
+            "outcome": Parameter(kind="str", help="the quantity over time to be explained; '' is transactions a second"),
+            "statistic": Parameter(kind="str", help="the quantity over time that may explain it; '' is the size of an I/O"),
             "before": Parameter(kind="str", help="the label that is compared; '' is the one that began first"),
             "after": Parameter(kind="str", help="the label that it is compared with; '' is the one that began next"),
             "interval_s": Parameter(kind="float", unit="s", low=0, high=3600,
@@ -230,7 +234,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "12_measured_ladder": Notebook(
         reads=("measured/*/fio/*.json", "measured/*/runs/*/*", "measured/*/blind.json", "priors.toml", "hardware/*.toml"),
-        minutes=1.0,
+        minutes=1.0, imports="study.measure.sets",
         parameters={
             "measured": Parameter(kind="str", help="a set of data/measured, or the label of a ladder measured here"),
             "rung": Parameter(kind="str", help="the rung whose difference is to be explained"),

@@ -4,6 +4,9 @@ Which files these are is seen while it runs. A file counts when Python opens it 
 in its parameters names it. The latter also covers what DuckDB and Arrow open by name in code of their own. A file that
 the run itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do
 not count.
+
+The run store counts by the imports in it, all of them: what a question to it reads cannot be told. Simulated runs do not
+count, since each run adds itself to them.
 """
 import functools
 import hashlib
@@ -17,11 +20,14 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
-from study.project import CACHE, DATA, ROOT, runs_folder
+from study.project import CACHE, DATA, ROOT, digest, runs_folder
+from study.runs.folder import MANIFEST
 
 SEEN = "inputs.jsonl"       # in the folder of a run that is under way
 OF_THE_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/run", "/opt", "/nix", "/var/lib", "/var/cache")
 QUOTED = re.compile(r"""['"]([^'"\n]+)(?=['"])""")     # also what stands in quotes within quotes
+STORE = "imports in the run store"   # stands for them among names of files
+IMPORTED, LOCK_OF_STORE = "imported", ".locks/store"   # below the folder of runs; whoever reads the store opens its lock
 MAX_IN_A_FOLDER = 1000      # files of a folder that the notebook names
 TOO_MANY = "more files than are looked at"      # stands for the digest of such a folder, which none ever equals
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
@@ -44,7 +50,13 @@ def _of_content(path: Path, *version: int) -> str:
 
 def today(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Digests of the files `names`, each named from `folder` on."""
-    return {name: of_file(folder / name) for name in names}
+    return {name: of_imports() if name == STORE else of_file(folder / name) for name in names}
+
+
+def of_imports() -> str:
+    """A digest of all imports in the run store."""
+    kept = sorted((runs_folder() / IMPORTED).glob(f"*/{MANIFEST}"))
+    return digest([json.dumps([[path.parent.name, of_file(path)] for path in kept]).encode()])
 
 
 def counts(path: str, folder: Path) -> bool:
@@ -118,14 +130,18 @@ def note(path: str, flags: int, run: Path, folder: Path) -> None:
         if flags & WRITES or not path.endswith(".pyc"):
             return
         path = source_from_cache(path)
-    if counts(path, folder) and (flags & WRITES or os.path.isfile(path)):
-        digest = None if flags & WRITES else of_file(Path(path))
-        line = json.dumps({"name": os.path.relpath(path, folder), "digest": digest}) + "\n"
-        handle = os.open(run / SEEN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(handle, line.encode())
-        finally:
-            os.close(handle)
+    if path == str(runs_folder() / LOCK_OF_STORE):
+        _note(run, STORE, of_imports())
+    elif counts(path, folder) and (flags & WRITES or os.path.isfile(path)):
+        _note(run, os.path.relpath(path, folder), None if flags & WRITES else of_file(Path(path)))
+
+
+def _note(run: Path, name: str, value: str | None) -> None:
+    handle = os.open(run / SEEN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        os.write(handle, (json.dumps({"name": name, "digest": value}) + "\n").encode())
+    finally:
+        os.close(handle)
 
 
 def taken(run: Path, folder: Path, named_before: dict[str, str]) -> dict[str, str]:
@@ -139,4 +155,4 @@ def taken(run: Path, folder: Path, named_before: dict[str, str]) -> dict[str, st
             read.setdefault(row["name"], row["digest"])
     left = {name: value for name, value in named_before.items() if value in (of_file(folder / name), TOO_MANY)}
     return {name: value for name, value in sorted({**left, **read}.items())
-            if name not in written and (folder / name).exists()}
+            if name not in written and (name == STORE or (folder / name).exists())}

@@ -22,7 +22,7 @@ class Plan:
     """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters and its entry in the
     catalogue. It covers the sources in reach of its imports and of the runner, and the data files read; also the lock
     file, the Python that runs them and the runs that it `needs`. Of a notebook of the user's own also the files that it
-    was seen to read."""
+    was seen to read. Of one that takes imports from the run store also which these are and what they hold."""
     notebook: Path
     parameters: dict[str, parameters.Kept]
     reads: tuple[str, ...]
@@ -67,7 +67,8 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None, secrets: Ma
         "listed": digest([repr(listed).encode()]), "sources": _sources(notebook, code),
         "lock": digest_of_files([LOCK]), "python": "{}.{}".format(*sys.version_info[:2]),
         **{path.relative_to(ROOT).as_posix(): digest_of_files([path]) for path in (*files, *keeps) if path.exists()},
-        **{f"run of {needed.name}": needed.run_id for needed in needs}}, needs, secrets or {})
+        **{f"run of {needed.name}": needed.run_id for needed in needs},
+        **_imports(listed.imports if listed else "", values)}, needs, secrets or {})
     return _with_inputs_of_today(planned) if is_own(notebook) else planned
 
 
@@ -98,6 +99,12 @@ def _check_machine(module: str, values: Mapping[str, parameters.Kept]) -> None:
         import_module(module).check(**values)
     except ValueError as error:
         raise UserError(str(error)) from None
+
+
+def _imports(module: str, values: Mapping[str, parameters.Kept]) -> dict[str, str]:
+    """What it reads of the imports in the run store. Nothing where its parameters name none, as by default."""
+    read = import_module(module).imports_read(**values) if module else []
+    return {"imports": digest([json.dumps(read).encode()])} if read else {}
 
 
 def _sources(notebook: Path, code: list[str]) -> str:

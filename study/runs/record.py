@@ -86,10 +86,12 @@ def write_figure(run: Path, name: str, draw: Callable[..., "Figure"], *data: obj
 
 
 def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
-               draws: int | None = None, reach: tuple[float, float] | None = None) -> None:
+               draws: int | None = None, reach: tuple[float, float] | None = None,
+               left: dict[str, Any] | None = None) -> None:
     """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
     the claim's target. `identified` is False when conditions that were not published decide. If it is of an ensemble,
-    `draws`: from how many the unfitted interval is taken; `reach`: the least and the most in all of its cases."""
+    `draws`: from how many the unfitted interval is taken; `reach`: the least and the most in all of its cases; `left`: what
+    is left of them by the baseline (`study.grades.left.Left.as_row`)."""
     intervals = {"unfitted": unfitted, "fitted": fitted}
     for kind, ends in intervals.items():
         if ends is not None and not (len(ends) == 3 and all(map(math.isfinite, ends)) and ends[0] <= ends[1] <= ends[2]):
@@ -99,7 +101,7 @@ def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, i
                             f"{reach[1]}; give the least and the most")
     reach_low, reach_high = reach or (None, None)
     _say(PREDICTIONS, {"claim_id": claim, "identified": identified, "draws": draws, "reason": None,
-                       "reach_low": reach_low, "reach_high": reach_high} | {
+                       "reach_low": reach_low, "reach_high": reach_high} | (left or {}) | {
         f"{kind}_{name}": None if value is None else float(value) for kind, ends in intervals.items()
         for name, value in zip(("low", "middle", "high"), ends or (None,) * 3, strict=True)})
 

@@ -2,7 +2,7 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from duckdb import DuckDBPyConnection
 
@@ -39,11 +39,16 @@ def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict
 
 def collect(connection: DuckDBPyConnection, plans: list[Plan], board: "pd.DataFrame") -> dict:
     """Everything that `results.json` holds: per claim what the audit finds and its grade (`board` is the scoreboard's
-    frame), and all numbers."""
+    frame), and all numbers. The grade by single changes stands beside where it is another."""
     return {
-        "claims": {row.claim_id: {"audit": row.audit, "grade": row.grade} for row in board.itertuples()},
+        "claims": {row.claim_id: _of_claim(row) for row in board.itertuples()},
         "numbers": {name: number["value"] for name, number in numbers(connection, plans).items()},
     }
+
+
+def _of_claim(row: Any) -> dict[str, str]:
+    beside = {"single_changes": row.single_changes} if row.single_changes != row.grade else {}
+    return {"audit": row.audit, "grade": row.grade} | beside
 
 
 def as_text(results: dict) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from study.errors import UserError
 from study.runs.plan import plan
-from study.store import store
+from study.store import identity, store
 
 
 def run_of(source: str) -> str:
@@ -22,12 +22,17 @@ def run_of(source: str) -> str:
     if (catalogue.NOTEBOOKS / f"{source}.ipynb").exists():
         return plan(catalogue.find(source)).run_id
     with store.open() as connection:
-        run_ids = [run_id for (run_id,) in connection.execute(
-            "SELECT run_id FROM runs WHERE label = ? AND origin IN ('imported', 'measured')", [source]).fetchall()]
+        run_ids = identity.of_label(connection, source)
     if len(run_ids) != 1:
         raise UserError(f"'{source}' is the label of {len(run_ids) or 'no'} imported or measured runs and no notebook; see "
                         "them with: study query \"SELECT DISTINCT label FROM samples JOIN runs USING (run_id)\"")
     return run_ids[0]
+
+
+def imports_read(source: str, **others: object) -> list[str]:
+    """What a run of notebook 05 takes from the store, for its identity. Runs of notebooks it `needs` are known otherwise."""
+    from study.runs import catalogue
+    return [] if (catalogue.NOTEBOOKS / f"{source}.ipynb").exists() else [identity.of_run(run_of(source))]
 
 
 def parameters(source: str) -> dict:

@@ -22,6 +22,7 @@ from statsmodels.regression.linear_model import burg
 
 from model.events.streams import stream
 from study.your_runs.autocorrelated import LEVEL, MIN_POINTS, difference, why_not
+from study.your_runs.quantities import signed, unit_in_words
 
 SIMULATED = 499
 MIN_PART = MIN_POINTS       # values between two changes: fewer have no interval
@@ -101,12 +102,13 @@ def _penalty(phi: float, n: int, seed: int) -> float:
     return float(np.quantile(gain, 1 - LEVEL))
 
 
-def verdict(changed: Changes, step_s: float) -> str:
-    """What was seen, in a sentence; `step_s` is the interval of a value, in s."""
+def verdict(changed: Changes, step_s: float, name: str = "", unit: str = "1") -> str:
+    """What was seen of a quantity, in a sentence; `step_s` is the interval of a value, in s."""
     if changed.reason:
         return f"no change is looked for: the series {changed.reason}"
     averaged = f" (means of {changed.block} values each)" if changed.block > 1 else ""
     if changed.table.empty:
         return f"no change of level is shown in {len(changed.levels)} intervals{averaged}; phi = {changed.phi:.2f}"
-    times = ", ".join(f"{row.place * step_s:g} s ({row.by:+.3g})" for row in changed.table.itertuples())
+    words = unit_in_words(name, unit)
+    times = ", ".join(f"{row.place * step_s:g} s ({signed(row.by)}{words})" for row in changed.table.itertuples())
     return f"the level changes at {times}{averaged}; phi = {changed.phi:.2f}"

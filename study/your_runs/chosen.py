@@ -1,7 +1,8 @@
 """Which runs are looked at, and what their imports say of themselves.
 
     chosen.read("shipped")                                  the small set in data/examples/series
-    chosen.read("my label")                                 all imported or measured runs of a label
+    chosen.read("mine")                                     all imported or measured runs of a label, and of labels below
+                                                            it: mine/defaults, mine/memory, as a measured ladder has them
     chosen.read("SELECT run_id FROM runs WHERE …")          what a question to the store gives
 """
 import contextlib
@@ -18,14 +19,16 @@ from duckdb import DuckDBPyConnection
 from study.errors import UserError
 from study.ingest import given_runs, imports
 from study.project import DATA, data_files
-from study.store import store
-from study.your_runs import distributions
+from study.store import identity, store
+from study.your_runs import distributions, quantities
 
 SHIPPED = "shipped"
 EXAMPLES = "examples/series"        # below data/: a folder a label, in it a folder a run
 QUESTION = re.compile(r"\s*(select|with|from)\b", re.I)
 MAX_RUNS = 200
 READ = ("rate", "mean", "share", "instant")     # statistics that may be averaged over time; percentiles may not
+OUTCOMES = ("pgbench.progress.tps", "sysbench.intervals.tps", "sysbench.intervals.eps", "benchbase.results.throughput",
+            "filebench.intervals.rate", "fio.iops")       # transactions a second, or what comes nearest; the first counts
 OF_RUNS = "SELECT *, row_number() OVER (PARTITION BY label ORDER BY started, run_id) AS number FROM runs"
 
 
@@ -48,6 +51,7 @@ def read(source: str) -> Chosen:
         connection.execute("CREATE TEMP TABLE chosen AS SELECT label || ' ' || number AS run, * "
                            f"FROM ({OF_RUNS} WHERE list_contains(?, run_id))", [ids])
         asked = {name: connection.execute(statement).df() for name, statement in STATEMENTS.items()}
+        asked["points"] = quantities.readable(quantities.with_derived(asked["points"]))
         return Chosen(**asked, responses=distributions.responses(connection), tails=distributions.tails(connection))
 
 
@@ -105,8 +109,7 @@ def _ids(connection: DuckDBPyConnection, source: str) -> list[str]:
             raise UserError(f"the query gives '{strange[0]}', which is no run_id of an imported or measured run; select "
                             "run_id from runs where origin = 'imported'")
     else:
-        ids = [run_id for (run_id,) in connection.execute(
-            f"SELECT run_id FROM runs WHERE label = ? AND {theirs}", [source]).fetchall()]
+        ids = identity.of_label(connection, source)
     if not ids:
         raise UserError(f"no run is chosen by '{source}'; give a label of the store, a SELECT of run_id, or '{SHIPPED}'; "
                         "see labels with: study query \"SELECT label FROM runs WHERE origin = 'imported'\"")
@@ -125,13 +128,52 @@ def _asked(connection: DuckDBPyConnection, question: str) -> list[str]:
     return list(dict.fromkeys(str(run_id) for (run_id,) in rows))
 
 
-def run_of(chosen: Chosen, run: str) -> str:
-    """The run of that name (label and number), or the first of a label; "" is the first of all. Raises UserError."""
+def imports_read(source: str, **others: object) -> list[str]:
+    """What a run of notebook 11 takes from the store, for its identity: each run by its name and contents."""
+    if source == SHIPPED:
+        return []
+    with store.open() as connection:
+        ids = _ids(connection, source)
+        names = connection.execute(f"SELECT label || ' ' || number, run_id FROM ({OF_RUNS}) WHERE list_contains(?, run_id)",
+                                   [ids]).fetchall()
+    return [f"{name}: {identity.of_run(run_id)}" for name, run_id in sorted(names)]
+
+
+def is_below(label: str, name: str) -> bool:
+    """Whether a run with that label is meant by a name: its own, or one that it lies below."""
+    return label == name or label.startswith(f"{name}/")
+
+
+def outcome_of(chosen: Chosen, outcome: str) -> str:
+    """That quantity, or for "" the first of `OUTCOMES` that a run has. Raises UserError where none has."""
+    there = set((chosen.points.series + "." + chosen.points.name).unique())
+    if outcome or not there:
+        return outcome or OUTCOMES[0]
+    if known := [name for name in OUTCOMES if name in there]:
+        return known[0]
+    raise UserError(f"no run has one of {', '.join(OUTCOMES)}; name the outcome, one of {', '.join(sorted(there)[:20])}")
+
+
+def run_of(chosen: Chosen, run: str, outcome: str = "") -> str:
+    """The run of that name (label and number), or the first of a label; "" is the first of all. Of a label, or of all, a
+    run that has the outcome goes before others. Raises UserError."""
     names = chosen.runs.run.tolist()
-    of_label = chosen.runs.run[chosen.runs.label == run].tolist()
-    if run and run not in names and not of_label:
+    if run in names:
+        return run
+    mine = chosen.runs.run[chosen.runs.label.map(lambda label: not run or is_below(label, run))].tolist()
+    if not mine:
         raise UserError(f"'{run}' is none of the runs that are looked at; take one of {', '.join(names[:20])}")
-    return run if run in names else (of_label or names)[0]
+    having = set(chosen.points.run[chosen.points.series + "." + chosen.points.name == outcome])
+    return next((name for name in mine if name in having), mine[0])
+
+
+def labels(chosen: Chosen, outcome: str) -> pd.DataFrame:
+    """How many runs each label has: label, runs, whole (of these), with the outcome (of these)."""
+    having = set(chosen.points.run[chosen.points.series + "." + chosen.points.name == outcome])
+    rows = chosen.runs.assign(whole=chosen.runs.status == imports.OK, outcome=chosen.runs.run.isin(having))
+    return rows.groupby("label", sort=False).agg(
+        runs=("run", "size"), whole=("whole", "sum"), outcome=("outcome", "sum")).reset_index().rename(
+        columns={"outcome": f"with {outcome}"})
 
 
 def missing(chosen: Chosen) -> pd.DataFrame:

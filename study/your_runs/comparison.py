@@ -1,21 +1,24 @@
 """Two labels beside each other: by how much one is faster, how sure that is, and how large beside the scatter.
 
-Of three runs or more of each label a run counts as one value (Welch's t). So what differs from run to run is in the
-interval.
+A label names its runs and those of labels below it. Runs of a label are repeats. Of three or more of each a run counts as
+one value (Welch's t). So what differs from run to run is in the interval.
 Of fewer runs the values within the runs are all there is: `study.your_runs.autocorrelated.difference`, which knows that
 neighbouring values resemble each other. It says nothing of runs that were not made, and the sentence says so. Newey-West
 errors and bootstraps of blocks were tried there. Their intervals held the truth in half to four fifths of trials.
 
 The effect size is Hedges' g: the difference over the pooled standard deviation, less its bias in small samples.
 """
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from study.errors import UserError
+from study.words import counted
 from study.your_runs import autocorrelated
-from study.your_runs.chosen import Chosen
+from study.your_runs.chosen import Chosen, is_below
+from study.your_runs.quantities import in_words, signed, unit_in_words
 
 RUNS = 3                # of each label: from so many on a run counts as one value
 
@@ -34,16 +37,17 @@ class Comparison(NamedTuple):
     values: tuple[list[float], list[float]]     # mean of each run
     unit: str
     reason: str
+    quantity: str = ""
 
 
-def labels(chosen: Chosen, before: str, after: str) -> tuple[str, str]:
-    """The two that are compared; "" stands for those that began first and second, and stays where there is none. Raises
-    UserError where a name is unknown."""
-    known = list(dict.fromkeys(chosen.runs.label))
+def labels(chosen: Chosen, before: str, after: str, having: Iterable[str] = ()) -> tuple[str, str]:
+    """The two that are compared; "" stands for those that began first and second, and stays where there is none. Labels
+    whose runs are among those `having` the quantity go before others. Raises UserError where a name is unknown."""
+    known = list(dict.fromkeys([*chosen.runs.label[chosen.runs.run.isin(list(having))], *chosen.runs.label]))
     for name in (before, after):
-        if name and name not in known:
+        if name and not any(is_below(label, name) for label in known):
             raise UserError(f"'{name}' is no label of the runs that are looked at; take one of {', '.join(known)}")
-    rest = [name for name in known if name not in (before, after)]
+    rest = [label for label in known if not any(name and is_below(label, name) for name in (before, after))]
     first = before or (rest.pop(0) if rest else "")
     return first, after or (rest.pop(0) if rest else "")
 
@@ -51,16 +55,17 @@ def labels(chosen: Chosen, before: str, after: str) -> tuple[str, str]:
 def compare(chosen: Chosen, quantity: str, before: str, after: str) -> Comparison:
     """Of a quantity over time, `series.name`."""
     series, name = _split(chosen, quantity)
-    before, after = labels(chosen, before, after)
-    if "" in (before, after) or before == after:
-        return _nothing(before, after, "runs of two labels are wanted; choose these by a SELECT of run_id")
     points = chosen.points[(chosen.points.series == series) & (chosen.points.name == name)]
     of_runs = {run: part.value.to_numpy() for run, part in points.groupby("run")}
-    sides = [[of_runs[run] for run in chosen.runs.run[chosen.runs.label == label] if run in of_runs]
-             for label in (before, after)]
+    before, after = labels(chosen, before, after, of_runs)
+    if "" in (before, after) or is_below(after, before) or is_below(before, after):
+        return _nothing(before, after, "runs of two labels are wanted, none below the other; "
+                        "choose these by a SELECT of run_id")
+    sides = [[of_runs[run] for run, own in zip(chosen.runs.run, chosen.runs.label, strict=True)
+              if is_below(own, label) and run in of_runs] for label in (before, after)]
     means = tuple([float(values.mean()) for values in side] for side in sides)
     base = _nothing(before, after, "")._replace(n=(len(sides[0]), len(sides[1])), values=(means[0], means[1]),
-                                                unit=points.unit.iloc[0])
+                                                unit=points.unit.iloc[0], quantity=quantity)
     for label, side in zip((before, after), sides, strict=True):
         if not side:
             return base._replace(reason=f"no run of '{label}' has {quantity}")
@@ -117,9 +122,12 @@ def verdict(compared: Comparison) -> str:
         return f"nothing is compared: {compared.reason}"
     shown = "differs from" if compared.low > 0 or compared.high < 0 else "is not shown to differ from"
     share = 100 / compared.means[0] if compared.means[0] else np.nan
-    words = (f"{compared.after} {shown} {compared.before} by {compared.by:+.3g} {compared.unit} ({compared.low:+.3g} to "
-             f"{compared.high:+.3g}), or {share * compared.by:+.0f} % ({share * compared.low:+.0f} to "
-             f"{share * compared.high:+.0f} %); Hedges' g = {compared.effect:.1f}")
+    unit = unit_in_words(compared.quantity, compared.unit)
+    words = (f"{compared.after} {shown} {compared.before} by {signed(compared.by)}{unit} ({signed(compared.low)} to "
+             f"{signed(compared.high)}), or {signed(share * compared.by, 2)} % ({signed(share * compared.low, 2)} to "
+             f"{signed(share * compared.high, 2)} %), from {in_words(compared.means[0])} to {in_words(compared.means[1])}; "
+             f"Hedges' g = {in_words(compared.effect, 2)}")
+    of = f"{counted(compared.n[0], 'run')} and {compared.n[1]}"
     if compared.of_runs:
-        return f"{words}. A run counts as one value: {compared.n[0]} and {compared.n[1]}"
-    return f"{words}. It is of the first run of each label, so it says nothing of how runs differ"
+        return f"{words}. A run counts as one value: {of}"
+    return f"{words}. It is of the first run of each label, of {of}, so it says nothing of how runs differ"

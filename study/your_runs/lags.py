@@ -20,6 +20,7 @@ from statsmodels.regression.linear_model import burg
 from model.events.streams import stream
 from study.errors import UserError
 from study.your_runs.autocorrelated import LEVEL, why_not
+from study.your_runs.quantities import chance
 
 ORDERS = 999            # random orders
 MAX_ORDER = 10          # of the autoregression
@@ -116,8 +117,8 @@ def verdict(scanned: Scan, interval_s: float, apart_s: float) -> str:
     best = scanned.best
     if best.p > LEVEL:
         return (f"no lag is shown: the largest correlation of {len(scanned.table)} lags, {best.r:.2f} at "
-                f"{best.lag * interval_s:+g} s, has a corrected p of {best.p:.2g}")
-    words = f"r = {best.r:.2f} at {best.lag * interval_s:+g} s, corrected p = {best.p:.2g} over {len(scanned.table)} lags"
+                f"{best.lag * interval_s:+g} s, has {chance(best.p)}, corrected for all of them")
+    words = f"r = {best.r:.2f} at {best.lag * interval_s:+g} s, {chance(best.p)}, corrected for {len(scanned.table)} lags"
     if abs(best.lag) == scanned.table.lag.max():
         words += "; it is the longest lag that was looked at, so look further"
     if abs(best.lag * interval_s) <= apart_s:

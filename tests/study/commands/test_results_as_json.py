@@ -16,6 +16,7 @@ from study.commands import result, scoreboard
 from study.commands.documentation.command_help import verbs
 from study.documents import claims
 from study.grades import grading
+from study.grades.left import Left
 from study.project import DATA
 from study.store import results
 
@@ -139,16 +140,19 @@ REASONS = {"conditions that": grading.NOT_IDENTIFIED, "no simulated": grading.NO
 
 def test_the_reason_is_that_of_the_grade():
     drawn, seen = random.Random(1), set()
-    for _ in range(3000):
-        low, high, published, reach = (sorted(drawn.uniform(0.5, 2) for _ in range(2)) for _ in range(4))
+    for _ in range(5000):
+        low, high, published, reach, of_left, *groups = (sorted(drawn.uniform(0.5, 2) for _ in range(2)) for _ in range(7))
+        left = Left(drawn.choice([0, 5, 15, 70]), 90, of_left[0], sum(of_left) / 2, of_left[1], "ncq", drawn.random(),
+                    tuple(tuple(ends) for ends in groups))
         case = grading.Case(
             published, (low[0], low[1]), drawn.choice([None, tuple(high)]), drawn.choice([None, 1.0]), drawn.random() < 0.7,
-            drawn.choice([None, 5, 20]), drawn.choice([None, (min(reach[0], low[0]), max(reach[1], low[1]))]))
-        reason, given = grading.why(case), grading.grade(*case)
+            drawn.choice([None, 5, 20]), drawn.choice([None, (min(reach[0], low[0]), max(reach[1], low[1]))]),
+            drawn.choice([None, left]))
+        reason, given = grading.why(case), grading.given(case)
         assert [grade for words, grade in REASONS.items() if words in reason] == [given], (case, reason)
-        assert not reason.endswith("but ")
-        seen.add(given)
-    assert seen == set(grading.GRADES)
+        assert "but " not in reason[-5:]
+        seen.add((given, case.left is not None))
+    assert {grade for grade, _ in seen} == set(grading.GRADES)
 
 
 # --- query ----------------------------------------------------------------------------------------------------------------

@@ -127,7 +127,8 @@ def test_grades_fall_in_their_order_only():
 
 def test_the_scoreboard_has_every_claim_once_with_finding_and_grade(runs):
     with store.open() as connection:
-        board = grading.scoreboard(connection, {"oltp-gain": PREDICTED}).set_index("claim_id")
+        graded = {"oltp-gain": grading.Grades(PREDICTED, NOT_IDENTIFIED)}
+        board = grading.scoreboard(connection, graded).set_index("claim_id")
     assert sorted(board.index) == sorted(claim.id for claim in claims.read())
     assert set(board["audit"]) == {audit.AGREES, audit.DIFFERS, audit.DEPENDS, audit.CANNOT}
     assert board.loc["oltp-gain", ["audit", "grade"]].tolist() == [audit.AGREES, PREDICTED]

@@ -4,7 +4,8 @@ import sqlite3
 
 import pytest
 
-from study.project import ROOT
+from study.ingest import given_runs, imports
+from study.project import DATA, ROOT
 from study.runs import beside, inputs
 from study.runs.folder import manifest
 from study.runs.plan import done_before, is_current, plan
@@ -198,3 +199,17 @@ def test_done_before_is_false_of_a_record_whose_input_is_gone(runs, notebook, tm
     assert done_before(planned)
     (tmp_path / "runs.csv").unlink()
     assert not done_before(planned)
+
+
+def test_another_import_is_an_input_of_a_notebook_that_opens_the_store(runs, notebook):
+    """Of one that does not, it is none."""
+    cell = "from study.store import store\nwith store.open() as asked:\n    asked.execute('SELECT count(*) FROM imports')"
+    asking, other = notebook("asking", cell), notebook("other", "1 + 1")
+    assert run(plan(asking)).again
+    assert run(plan(other)).again
+    assert not run(plan(asking)).again
+    [given] = given_runs.given([DATA / "examples/series/sync-on/1"], "mine")
+    imports.imported(given, imports.Options())
+    assert run(plan(asking)).again
+    assert not run(plan(asking)).again
+    assert not run(plan(other)).again

@@ -26,7 +26,7 @@ FEW = {"draws": "2", "seeds": "2"}
 SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "02_vdev_cache_seqread": {"seconds": "12.0"} | FEW,
          "08_sysbench_ladders": {"seconds": "5.0"} | FEW,
          "09_postgres_checkpoints": {"check": "0"}, "10_your_ladder": {"run_transactions": "1000"} | FEW,
-         "13_dedup": {"seconds": "6.0"} | FEW,
+         "14_lun_alignment": {"seconds": "10.0"} | FEW,
          "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
 
 pytestmark = [pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed"),

@@ -146,7 +146,7 @@ def test_three_runs_of_each_label_are_welchs_test_of_their_means(shipped):
     assert compared.by == pytest.approx(np.mean(means[1]) - np.mean(means[0]))
     assert (compared.low + compared.high) / 2 == pytest.approx(compared.by)
     assert 2.77 < (compared.high - compared.by) / error < 4.31      # t of 4 to 2 degrees of freedom
-    assert "A run counts as one value: 3 and 3" in comparison.verdict(compared)
+    assert "A run counts as one value: 3 runs and 3" in comparison.verdict(compared)
 
 
 def test_fewer_runs_say_nothing_of_others_and_one_label_is_a_reason(shipped):
