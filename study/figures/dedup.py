@@ -70,3 +70,34 @@ def cliff(rows: pd.DataFrame) -> Figure:
     panels[1].set_xlabel("table, in what memory may hold of it")
     panels[0].legend()
     return figure
+
+
+def reads(rows: pd.DataFrame) -> Figure:
+    """Share of the second of two equal files that is read from memory, over the size of a file."""
+    figure, axes = canvas(aspect=0.6)
+    for colour, style, (how, of_how) in zip((GREY, BLUE, GREEN), ("o-", "s-", "^--"), rows.groupby("how", sort=False),
+                                            strict=True):
+        axes.plot(of_how.part, 100 * of_how.in_memory, style, ms=4, color=colour, label=how)
+    axes.set_xlabel("size of a file, in parts of the ARC")
+    axes.set_ylabel("second file in memory (%)")
+    axes.set_ylim(-4, 104)
+    axes.legend()
+    return figure
+
+
+def synchronous(rows: pd.DataFrame) -> Figure:
+    """The longest and the median of synchronous calls, over the rate at which they come."""
+    figure, panels = canvas(aspect=0.7, columns=2, sharey=True)
+    for axes, column, label in zip(panels, ("p50_ms", "most_ms"), ("median", "longest"), strict=True):
+        for colour, style, (what, of_what) in zip((GREY, BLUE, RED, ORANGE), ("o-", "s--", "D-", "^:"),
+                                                  rows.groupby("what", sort=False), strict=True):
+            axes.plot(of_what.offered, of_what[column], style, ms=4, color=colour, label=what)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sorted(rows.offered.unique()), [f"{rate:g}" for rate in sorted(rows.offered.unique())])
+        axes.set_yscale("log")
+        axes.set_xlabel("asked for (MB/s)")
+        axes.set_title(label)
+    panels[0].set_ylabel("synchronous call (ms)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7)
+    return figure

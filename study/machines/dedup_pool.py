@@ -57,6 +57,13 @@ class DedupMachine(NamedTuple):
     is_free: bool = False
     offered: float = 0.0            # B/s that are written; 0: as fast as it goes
     leaf_disk_bytes: int = BLOCK_BYTES
+    is_sync: bool = False           # each call waits for the intent log
+    has_log_device: bool = False
+    was_fast: bool = False          # the throttle begins at its most, as after groups that were written fast
+    has_writer: bool = True
+    n_files: int = 0                # that are read one after the other; sizes to scale are the caller's
+    file_blocks: int = 0
+    shared_blocks: int = 0          # of a file, which all files have in common
     seconds: float = 40.0
     warm_s: float = 15.0
 
@@ -84,6 +91,7 @@ def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
         raise UserError(f"sheet '{machine.sheet}' is no disk; take one of data/hardware that is")
     scale = max(1.0, machine.limit_bytes / (TABLE_BLOCKS * BLOCK_BYTES))
     limit = max(round(machine.limit_bytes / scale), ARC_LEAST_BYTES // 4)
+    most = max_limit_bytes(int(machine.memory_bytes), build.txg)
     rate = SHA256_RATE if has_dedup else FLETCHER_RATE
     settings = Settings(
         n_leaves=machine.n_disks, has_dedup=int(has_dedup),
@@ -94,15 +102,17 @@ def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
         gap_ns=round(1e9 * machine.block_bytes / machine.offered) if machine.offered else 0,
         copy_ns=FREE_NS if machine.is_free else max(CALL_NS, round(1e9 * machine.block_bytes / COPY_RATE)),
         hash_ns=round(1e9 * machine.block_bytes / rate), threads=machine.threads, leaf_disk_bytes=machine.leaf_disk_bytes,
-        arc=ArcParams(4 * limit, limit), max_limit=max_limit_bytes(int(machine.memory_bytes), build.txg),
+        arc=ArcParams(4 * limit, limit), max_limit=most, first_limit=most if machine.was_fast else 0,
         l2_bytes=round(machine.l2_bytes / scale), span_bytes=params.disk_bytes // 2,
+        has_writer=int(machine.has_writer), is_sync=int(machine.is_sync), has_log_device=int(machine.has_log_device),
+        n_files=machine.n_files, file_blocks=machine.file_blocks, shared_blocks=machine.shared_blocks,
         warm_ns=round(1e9 * machine.warm_s), duration_ns=round(1e9 * machine.seconds))
     if settings.found_share and not settings.n_duplicate:
         settings = settings._replace(n_duplicate=1)
     rules = Rules(build.cache, build.queue, new_drive(params, ()))
     ssd = hardware.read("x25-e").params
     assert isinstance(ssd, SsdParams)
-    return simulate(settings, rules, build.txg, ssd, build.l2arc, seed)
+    return simulate(settings, rules, build, ssd, seed)
 
 
 def sustained(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:

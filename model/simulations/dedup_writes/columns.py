@@ -4,6 +4,10 @@
 STEP, LEAF, FOUND, WAITS_FOR = range(4)  # next step; the entry's leaf; is it a duplicate; the block that it reads, or NOBODY
 N_THREAD_COLUMNS = 4
 
+# Columns of Machine.files.
+FROM_CORE, FROM_DISK, ENDED = range(3)  # blocks of a file that were in core; those that were read; ns when the last had come
+N_FILE_COLUMNS = 3
+
 # Elements of Machine.group.
 PHASE = 0  # of the sync: IDLE, LOOKUPS, TABLE, WRITING
 SYNCING, OPEN = 1, 2  # numbers of groups
@@ -18,9 +22,15 @@ IS_WAITING = 15  # the writer waits for the next group
 DUE = 16  # ns when the call of the writer began
 N_FEEDING = 17  # writes of the cache device's round
 NEXT_WRITTEN = 18  # of the dirty blocks
-N_GROUP = 19
+IS_PUSHED = 19  # a group is wanted, for the first block of the intent log
+COMMITS = 20  # the call has written, and waits for the intent log
+LOG_SLOT = 21  # and the one behind: log blocks under way; a pass of one call has two at most
+LOG_AT = 23  # B, where the next one goes on the log device
+READS_FILE, READS_BLOCK, READ_COMES = 24, 25, 26  # of the reader: file, block of it, whether that is being read
+N_GROUP = 27
 
 # Elements of Machine.tally.
 COUNTS = ("calls", "blocks", "data_bytes", "groups", "lookups", "touched", "hits", "disk_reads", "l2_reads",
-          "table_writes", "io_writes", "dirtied")
-CALLS, BLOCKS, DATA_BYTES, GROUPS, LOOKUPS, TOUCHED, HITS, DISK_READS, L2_READS, TABLE_WRITES, IO_WRITES, DIRTIED = range(12)
+          "table_writes", "io_writes", "dirtied", "log_blocks", "file_hits", "file_reads")
+(CALLS, BLOCKS, DATA_BYTES, GROUPS, LOOKUPS, TOUCHED, HITS, DISK_READS, L2_READS, TABLE_WRITES, IO_WRITES, DIRTIED,
+ LOG_BLOCKS, FILE_HITS, FILE_READS) = range(len(COUNTS))

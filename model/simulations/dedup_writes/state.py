@@ -1,7 +1,7 @@
 """The state of a pool with dedup that is written to: settings, machine, and what it starts with.
 
 Blocks of the table are numbered from 0: leaves of the duplicate object, leaves of the unique one, then the indirect blocks
-above both, level by level. The number is the block's key in the ARC.
+above both, level by level; then those of files that are read. The number is the block's key in the ARC.
 """
 from typing import NamedTuple
 
@@ -22,10 +22,16 @@ from model.zfs.dedup.zap import INDIRECT_FANOUT
 from model.zfs.txg.throttle import TxgParams, new_throttle
 from model.zfs.vdev.leaves import new_leaves, new_recorder
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT
+from model.zfs.zil.log import Zil, ZilParams, ZilSettings, new_zil
 
 IDLE, LOOKUPS, TABLE, WRITING = range(4)  # phases of a sync
-DONE, OUT_OF_IOS, OUT_OF_CALLS = range(3)  # how a run ended
+DONE, OUT_OF_IOS, OUT_OF_CALLS, OUT_OF_LOG = range(4)  # how a run ended
 BLOCK_BYTES = 4096  # of the table, in core
+# Rows of Machine.threads from `Settings.threads` on, and sources of events in this order, behind the disks and the lookups.
+SYNC, WRITER, FEED, EACH_SECOND, READER, LOG, LOG_BLOCK_DONE, SECOND_LOG_BLOCK_DONE = range(8)
+N_OTHERS = 8
+LOG_UNIT = 1  # the log device's number among SSDs; the cache device is 0
+LARGEST_LOGGED = 2**15  # B of a synchronous write: zfs_immediate_write_sz; larger ones are INDIRECT
 N_DRAWN = 2**20  # random numbers, used in turn
 ARC_LEAST_BYTES = 2**26  # arc_c_min: 64 MiB
 
@@ -47,8 +53,15 @@ class Settings(NamedTuple):
     leaf_disk_bytes: int = 4096  # of a table block on disk; less if LZJB helps
     arc: ArcParams = ArcParams(2**30, 2**28)
     max_limit: int = 2**32  # B, inflated: of a group at most
+    first_limit: int = 0  # B, inflated: of the first group; 0: the least there is, as on a pool that was just imported
     l2_bytes: int = 0  # of a cache device; 0: there is none
     span_bytes: int = 2**38  # of each disk, where the table lies
+    has_writer: int = 1  # 0: nobody writes
+    is_sync: int = 0  # 1: each call returns when the intent log has it
+    has_log_device: int = 0  # 1: an SSD has the intent log
+    n_files: int = 0  # read one after the other, once
+    file_blocks: int = 0  # of each of them
+    shared_blocks: int = 0  # of these, from the first on: all files have the same, by dedup or as clones
     warm_ns: int = 10 * SECOND_NS  # before the rate is measured
     duration_ns: int = 30 * SECOND_NS
 
@@ -63,6 +76,10 @@ class Machine(NamedTuple):
     ssds: SsdState
     throttle: np.ndarray
     txg_params: TxgParams
+    zil: Zil
+    zil_params: ZilParams
+    zil_settings: ZilSettings
+    files: np.ndarray  # [file, column]: files that are read; see model.simulations.dedup_writes.columns
     levels: np.ndarray  # first block of each level of the table, and the end
     place: np.ndarray  # int64, per block: where its first copy lies
     dirtied: np.ndarray  # int32, per block: the group that dirtied it last
@@ -77,6 +94,12 @@ class Machine(NamedTuple):
     response_ns: np.ndarray  # of each call
     by_second: np.ndarray  # blocks dealt with until each second
     uniform: np.ndarray  # random numbers in [0, 1)
+
+
+@kernel
+def source_of(m, other):
+    """The source of events that is SYNC, WRITER, …"""
+    return m.settings.n_leaves + m.settings.threads + other
 
 
 # ---- the table ----
@@ -136,7 +159,9 @@ def check_settings(settings: Settings) -> None:
     bounds = {"n_leaves": (1, 256), "n_duplicate": (0, 2**24), "n_unique": (1, 2**24), "found_share": (0, 1),
               "block_bytes": (512, 2**17), "gap_ns": (0, 10 * SECOND_NS), "copy_ns": (1, SECOND_NS),
               "hash_ns": (0, SECOND_NS), "threads": (1, 256), "leaf_disk_bytes": (512, BLOCK_BYTES),
-              "l2_bytes": (0, 2**40), "span_bytes": (2**20, 2**44), "warm_ns": (0, settings.duration_ns - 2 * SECOND_NS),
+              "first_limit": (0, settings.max_limit), "l2_bytes": (0, 2**40),
+              "span_bytes": (2**20, 2**44), "warm_ns": (0, settings.duration_ns - 2 * SECOND_NS),
+              "n_files": (0, 10_000), "file_blocks": (0, 2**24), "shared_blocks": (0, settings.file_blocks),
               "duration_ns": (2 * SECOND_NS, 10**6 * SECOND_NS)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
@@ -148,33 +173,59 @@ def check_settings(settings: Settings) -> None:
     if settings.found_share > 0 and not settings.n_duplicate:
         raise ValueError(f"a share of {settings.found_share:g} of the blocks is found, but the duplicate object has no "
                          "leaf; give it leaves")
+    _check_kinds(settings)
 
 
-def new_machine(settings, rules, ssd, txg_params, l2_params, seed, n_ios, n_calls):
-    """(Machine, Leaves), everything at rest at time 0."""
+def _check_kinds(settings):
+    if settings.is_sync and settings.is_free:
+        raise ValueError("is_sync and is_free are 1, but what is freed is in no intent log; choose one")
+    if settings.is_sync and settings.block_bytes > LARGEST_LOGGED:
+        raise ValueError(f"synchronous writes are of {settings.block_bytes} B, but those of more than {LARGEST_LOGGED} B "
+                         "go to their place at once, which is not simulated here; choose smaller blocks")
+
+
+def _places(settings, seed, n_table):
+    """Where each block of the table lies, and then each of the files that are read: int64, leaf and offset."""
+    parts = [(stream(seed, "places"), n_table, BLOCK_BYTES),
+             (stream(seed, "files"), file_blocks_of(settings), settings.block_bytes)]
+    places = []
+    for draws, n, unit in parts:
+        disk_of = draws.integers(0, settings.n_leaves, n)
+        offset = FRONT_BYTES + draws.integers(0, settings.span_bytes // unit, n) * unit
+        places.append(disk_of << LEAF_SHIFT | offset)
+    return np.concatenate(places)
+
+
+def file_blocks_of(settings: Settings) -> int:
+    """Different blocks of all files that are read."""
+    own = settings.file_blocks - settings.shared_blocks
+    return settings.n_files * own + settings.shared_blocks * (settings.n_files > 0)
+
+
+def new_machine(settings, rules, build, ssd, seed, room):
+    """(Machine, Leaves), everything at rest at time 0; `build` and `room` as in `model.simulations.dedup_writes.run`."""
     check_settings(settings)
     levels = levels_of(settings.n_duplicate + settings.n_unique)
-    n_blocks, n_threads, draws = levels[-1], settings.threads + 1, stream(seed, "places")
+    n_blocks, n_rows = levels[-1] + file_blocks_of(settings), settings.threads + N_OTHERS
     arc = new_arc(settings.arc, n_blocks, n_blocks + 16)
-    l2 = new_l2arc(l2_params, [max(2**26, settings.l2_bytes)], BLOCK_BYTES)
-    _warm(settings, arc, l2, l2_params, levels, seed)
-    disk_of = draws.integers(0, settings.n_leaves, n_blocks)
-    offset = FRONT_BYTES + draws.integers(0, settings.span_bytes // BLOCK_BYTES, n_blocks) * BLOCK_BYTES
-    threads = np.zeros((n_threads, at.N_THREAD_COLUMNS), np.int64)
+    l2 = new_l2arc(build.l2arc, [max(2**26, settings.l2_bytes)], BLOCK_BYTES)
+    _warm(settings, arc, l2, build.l2arc, levels, seed)
+    threads = np.zeros((n_rows, at.N_THREAD_COLUMNS), np.int64)
     threads[:, at.WAITS_FOR] = NOBODY
     group = np.zeros(at.N_GROUP, np.int64)
     group[at.OPEN], group[at.N_QUIESCED] = 1, -1
     phase_ns = (stream(seed, "spindles").random(settings.n_leaves) * rules.disk.disk.rev_ns).astype(np.int64)
-    leaves = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, n_ios, n_threads,
-                                new_recorder())
+    leaves = new_leaves(settings.n_leaves, rules.cache, rules.queue, rules.disk, phase_ns, room.ios, n_rows, new_recorder())
     return Machine(
-        settings=settings, calendar=new_calendar(settings.n_leaves + n_threads + 3), arc=arc, l2_params=l2_params, l2=l2,
-        ssd=ssd, ssds=new_ssds(ssd, 1), throttle=new_throttle(txg_params.min_limit), txg_params=txg_params,
-        levels=np.array(levels), place=disk_of << LEAF_SHIFT | offset, dirtied=np.zeros(n_blocks, np.int32),
-        reader=np.full(n_blocks, NOBODY, np.int32), joined=np.full(n_threads, NOBODY), threads=threads,
-        touched=np.zeros(n_calls, np.int64), dirty=np.zeros(n_blocks, np.int64),
+        settings=settings, calendar=new_calendar(settings.n_leaves + n_rows), arc=arc, l2_params=build.l2arc, l2=l2, ssd=ssd,
+        ssds=new_ssds(ssd, 2), throttle=new_throttle(settings.first_limit or build.txg.min_limit), txg_params=build.txg,
+        zil=new_zil(n_entries=64, n_tasks=1, n_vdevs=1, n_blocks=room.log_blocks), zil_params=build.zil,
+        zil_settings=ZilSettings(has_log_device=settings.has_log_device, no_cache_flush=1),
+        files=np.zeros((max(1, settings.n_files), at.N_FILE_COLUMNS), np.int64), levels=np.array(levels),
+        place=_places(settings, seed, levels[-1]), dirtied=np.zeros(n_blocks, np.int32),
+        reader=np.full(n_blocks, NOBODY, np.int32), joined=np.full(n_rows, NOBODY), threads=threads,
+        touched=np.zeros(room.calls, np.int64), dirty=np.zeros(n_blocks, np.int64),
         cursor=np.full(settings.n_leaves, FRONT_BYTES + settings.span_bytes), group=group,
-        tally=np.zeros(len(at.COUNTS), np.int64), response_ns=np.zeros(n_calls, np.int64),
+        tally=np.zeros(len(at.COUNTS), np.int64), response_ns=np.zeros(room.calls, np.int64),
         by_second=np.zeros(settings.duration_ns // SECOND_NS + 1, np.int64),
         uniform=stream(seed, "entries").random(N_DRAWN)), leaves
-

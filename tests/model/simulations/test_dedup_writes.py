@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from model.devices.data_sheet import SheetParams
+from model.devices.ssd import SsdParams
 from model.events.clock import SECOND_NS
 from model.simulations.dedup_writes.run import simulate
 from model.simulations.dedup_writes.state import Settings, levels_of
@@ -16,11 +17,12 @@ BASE = Settings(n_leaves=4, n_unique=2000, arc=ArcParams(4 * LIMIT, LIMIT), max_
 RULES = rules_of("b141", SheetParams(disk_bytes=10**12, depth=32, window=8))
 
 
-TXG = era("b141").txg
+B141 = era("b141")
+SSD = SsdParams(disk_bytes=2**35)
 
 
-def run(seed=1, txg=TXG, **changed):
-    return simulate(BASE._replace(**changed), RULES, txg, l2_params=era("b141").l2arc, seed=seed)
+def run(seed=1, build=B141, **changed):
+    return simulate(BASE._replace(**changed), RULES, build, SSD if changed.get("has_log_device") else None, seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +93,75 @@ def test_more_threads_read_the_table_faster():
     assert rates == sorted(rates)
 
 
+# ---- reads of files ----
+
+FILES = {"has_writer": 0, "n_files": 2, "file_blocks": 400}
+
+
+def test_the_second_of_two_files_is_read_from_memory_as_far_as_they_share_blocks():
+    for shared in (0, 100, 400):
+        done = run(shared_blocks=shared, **FILES)
+        (hits, misses, first_ends), (again, read, _) = done.files.tolist()
+        assert (hits, misses, again, read) == (0, 400, shared, 400 - shared)
+        assert (done.counts["file_hits"], done.counts["file_reads"]) == (shared, 800 - shared)
+        assert first_ends > 400 * SECOND_NS // 1000      # disks
+
+
+def test_reads_ask_no_table():
+    done = run(n_unique=16_000, shared_blocks=400, **FILES)
+    assert (done.counts["hits"], done.counts["disk_reads"], done.counts["lookups"]) == (0, 0, 0)
+
+
+def test_a_read_from_memory_waits_for_the_copy_alone_and_one_from_a_disk_for_its_checksum_too():
+    done = run(shared_blocks=400, **FILES)
+    (_, _, first), (_, _, second) = done.files.tolist()
+    assert second - first == 400 * BASE.copy_ns
+    of_100 = FILES | {"file_blocks": 100}
+    checked, unchecked = (run(hash_ns=hash_ns, **of_100).files[0, 2] for hash_ns in (SECOND_NS // 50, 0))
+    assert checked - unchecked > 100 * (SECOND_NS // 50 - RULES.disk.disk.rev_ns)
+
+
+def test_files_larger_than_memory_are_read_again_from_disks():
+    small = {"arc": ArcParams(2**26, 2**24), "duration_ns": 400 * SECOND_NS, "block_bytes": 2**17, **FILES}
+    done = run(shared_blocks=1000, **small | {"file_blocks": 1000})
+    assert done.files[1, 0] < 200      # of 125 MiB, 64 MiB fit, with the table's blocks
+    assert run(shared_blocks=200, **small | {"file_blocks": 200}).files[1, 0] == 200
+
+
+# ---- synchronous writes ----
+
+@pytest.mark.parametrize("has_log_device", [0, 1])
+def test_each_synchronous_call_has_its_log_block_and_waits_for_it(has_log_device):
+    done = run(is_sync=1, has_log_device=has_log_device)
+    n = done.counts
+    assert n["calls"] > 300
+    assert n["log_blocks"] - n["calls"] in (0, 1, 2)
+    least = SSD.write_ns if has_log_device else SECOND_NS // 5000
+    assert done.response_ns.min() >= BASE.copy_ns + least
+    assert n["lookups"] == n["blocks"] <= n["calls"]
+    assert n["io_writes"] == n["table_writes"] + n["data_bytes"] // BASE.block_bytes
+
+
+def test_the_intent_log_does_not_ask_the_table():
+    """A call that the pool keeps up with takes no longer with a table eight times as large as memory."""
+    calm = {"is_sync": 1, "has_log_device": 1, "gap_ns": SECOND_NS // 20}
+    small, large, without = (run(**calm, **changed).response_ns[1:] for changed in (
+        {}, {"n_unique": 32_000}, {"has_dedup": 0}))
+    assert len(small) > 200
+    assert np.array_equal(small, without)
+    assert np.array_equal(large, without)
+
+
+def test_synchronous_calls_wait_for_the_throttle_when_the_table_takes_too_long():
+    pressed = run(n_unique=32_000, is_sync=1, has_log_device=1, duration_ns=60 * SECOND_NS)
+    before = run(is_sync=1, has_log_device=1, duration_ns=60 * SECOND_NS)
+    assert pressed.response_ns[1:].max() > 3 * SECOND_NS
+    assert np.median(pressed.response_ns) < 2 * np.median(before.response_ns)
+    assert pressed.counts["calls"] < before.counts["calls"]
+    opened = run(n_unique=32_000, is_sync=1, has_log_device=1, first_limit=BASE.max_limit)
+    assert opened.response_ns[1:].max() < SECOND_NS < run(n_unique=32_000, is_sync=1, has_log_device=1).response_ns[1:].max()
+
+
 def test_levels_of_a_table():
     assert levels_of(1) == [0, 1]
     assert levels_of(33) == [0, 33, 35, 36]
@@ -98,7 +169,9 @@ def test_levels_of_a_table():
 
 @pytest.mark.parametrize(("changed", "named"), [
     ({"n_unique": 0}, "n_unique is 0"), ({"found_share": 1.5}, "found_share is 1.5"), ({"threads": 0}, "threads is 0"),
-    ({"arc": ArcParams(2**25, 2**23)}, "is the least that ZFS takes"), ({"found_share": 0.5}, "has no leaf")])
+    ({"arc": ArcParams(2**25, 2**23)}, "is the least that ZFS takes"), ({"found_share": 0.5}, "has no leaf"),
+    ({"is_sync": 1, "is_free": 1}, "choose one"), ({"is_sync": 1, "block_bytes": 2**16}, "choose smaller blocks"),
+    ({"n_files": 1, "file_blocks": 4, "shared_blocks": 5}, "shared_blocks is 5")])
 def test_impossible_machines_are_refused(changed, named):
     with pytest.raises(ValueError, match=named):
         run(**changed)
