@@ -114,6 +114,9 @@ def main(extra):
     set_filter()
     with open(marker, "w") as file:
         file.write(wanted)
+    if extra != "bench":
+        print("set-up: done. Next: make lab opens the notebooks, .venv/bin/study run 90 runs one, make reproduce all",
+              flush=True)
 
 
 if __name__ == "__main__":
