@@ -211,7 +211,7 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
             if rank.get(after.get(claim, NOT_YET), last) > rank.get(was, last)]
 
 
-def scoreboard(connection: DuckDBPyConnection, grades: dict[str, Grades]) -> pd.DataFrame:
+def scoreboard(connection: DuckDBPyConnection, grades: dict[str, Grades] | None = None) -> pd.DataFrame:
     """A row per claim: claim_id, document, text, printed, audit, differs, grade, single_changes, notebook, follows_from.
     `audit` is the worst of the audit's findings, `differs` names the checks that found a difference; both grades are those
     of `grades`, where predictions are known; a claim that follows from another is no prediction of its own."""
@@ -222,7 +222,7 @@ def scoreboard(connection: DuckDBPyConnection, grades: dict[str, Grades]) -> pd.
     table["audit"] = table["claim_id"].map(finding)
     table["differs"] = table["claim_id"].map(differs)
     ungraded = [_ungraded(row.to_be_predicted, row.may_be_fitted) for row in table.itertuples()]
-    both = [grades.get(claim, Grades(grade, grade)) for claim, grade in zip(table.claim_id, ungraded, strict=True)]
+    both = [(grades or {}).get(claim, Grades(grade, grade)) for claim, grade in zip(table.claim_id, ungraded, strict=True)]
     table["grade"], table["single_changes"] = zip(*both, strict=True)
     return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "single_changes", "notebook",
                   "follows_from"]]

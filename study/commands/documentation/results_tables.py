@@ -256,8 +256,8 @@ def example() -> str:
         f"   The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
         f"   Conditions alone, which the document could have printed in a line, move it from {spans['structure']} %.",
-        f"6. {n(f'{notebook}/matched.within-40-percent-left')} of 100 draws show the rate before the change within a factor of "
-        "1.4, unfitted.",
+        f"6. Of 100 draws {n(f'{notebook}/matched.within-40-percent-left')} show the rate before the change, within "
+        "a factor of 1.4.",
         f"   Among them command queueing explains {n(f'{notebook}/tells.within-40-percent')} % of the gain's variance.",
         "   With it draws meet the claim, and without it they miss it.",
         f"   So the **grade** is **{n.grade('oltp-gain')}**. Without that condition nobody can say whether the claim holds."
