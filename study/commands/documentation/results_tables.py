@@ -259,7 +259,7 @@ def example() -> str:
         f"6. Of 100 draws {n(f'{notebook}/matched.within-40-percent-left')} show the rate before the change, within "
         "a factor of 1.4.",
         f"   Among them command queueing explains {n(f'{notebook}/tells.within-40-percent')} % of the gain's variance.",
-        "   With it draws meet the claim, and without it they miss it.",
+        "   With it the draws reach the claim, and without it none does.",
         f"   So the **grade** is **{n.grade('oltp-gain')}**. Without that condition nobody can say whether the claim holds."
     ))
 
