@@ -1,7 +1,7 @@
 """One server for all ladders of a notebook: what a draw of it is made of (`study sweep --draws`).
 
-    drawn((PGBENCH,), 100_000)                      known, variants (rungs), simulate
-    drawn((SYSBENCH_RW, SYSBENCH_RO), 300.0)        both ladders of sysbench on the same machine
+    drawn("pgbench", (PGBENCH,), 100_000)           known, variants (rungs), simulate
+    drawn("sysbench", SYSBENCH, 300.0)              both ladders of sysbench on the same machine
 
 The three ladders were climbed on one server. So a draw has one machine and one reading, and simulates every rung with them.
 """
@@ -15,8 +15,9 @@ DOCUMENT = "rajadurai-2009"
 SYSBENCH = (SYSBENCH_RW, SYSBENCH_RO._replace(switches=SYSBENCH_RW.switches))     # the words of both say the same
 
 
-def drawn(of: tuple[Ladder, ...], length: float) -> Drawn:
-    """What a draw is made of: see `study.experiments.protocol`. `length`: transactions of pgbench in all, or seconds."""
+def drawn(name: str, of: tuple[Ladder, ...], length: float) -> Drawn:
+    """What a draw is made of: see `study.experiments.protocol`. `name`: of its ensemble. `length`: transactions of
+    pgbench in all, or seconds."""
     places = {rung.run: (ladder, place) for ladder in of for place, rung in enumerate(ladder.rungs)}
     asked = {switch.name for ladder in of for switch in ladder.switches}
 
@@ -26,7 +27,7 @@ def drawn(of: tuple[Ladder, ...], length: float) -> Drawn:
         of_machine = {name: value for name, value in values.items() if name not in asked}
         return {ladders.RATE: ladders.measured(machines[place], of_machine, seed)[ladders.RATE]}
 
-    ensemble = kept.Ensemble("-".join(ladder.name for ladder in of), __name__, length, ladders.READS)
+    ensemble = kept.Ensemble(name, __name__, length, ladders.READS)
     printed = at_once.runs_of(DOCUMENT)
     return Drawn(_known(of), tuple(places), simulate, ensemble, {name: printed[name] for name in places})
 

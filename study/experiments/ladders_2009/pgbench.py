@@ -8,4 +8,4 @@ from study.experiments.protocol import Drawn
 
 def drawn(transactions: int, **others: Any) -> Drawn:
     """What a draw is made of: see `study.experiments.protocol`. Of `others`, the sliders' starts, nothing is taken."""
-    return one_server.drawn((PGBENCH,), transactions)
+    return one_server.drawn("pgbench", (PGBENCH,), transactions)

@@ -7,4 +7,4 @@ from study.experiments.protocol import Drawn
 
 def drawn(seconds: float, **others: Any) -> Drawn:
     """What a draw is made of: see `study.experiments.protocol`. Of `others`, the sliders' starts, nothing is taken."""
-    return one_server.drawn(one_server.SYSBENCH, seconds)
+    return one_server.drawn("sysbench", one_server.SYSBENCH, seconds)
