@@ -264,7 +264,9 @@ def _unknown(section: str, word: str) -> str:
         if not elsewhere or section in [title.strip("[]").split(".")[-1] for title in elsewhere]:
             return f"is {here}; leave it out"
         return f"is {here}; it belongs to {' or '.join(elsewhere)}"
-    return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
+    of_script = ", ".join(Script.by_key()) if section.endswith("script") else ""
+    otherwise = f"a script is counts of {of_script}" if of_script else "leave it out or mend its name"
+    return "is nothing that a scenario has; " + errors.meant(word, sorted(known), otherwise)
 
 
 def changed(machine: Scenario, changes: dict[str, Any]) -> Scenario:
