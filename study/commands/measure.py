@@ -1,4 +1,5 @@
 """`study measure`: a ladder of settings on a real PostgreSQL, on the machine at hand."""
+import shlex
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -164,7 +165,12 @@ def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
     if others == others:
         out.print(f"other programs took {others:.0%} of the processors meanwhile" + (
             "; for rates of the machine alone, measure while nothing else runs" * (others > DISTURBED)), soft_wrap=True)
-    out.print(f"kept as '{label}'; beside the prediction: study run 12 -p measured={label!r}", soft_wrap=True)
+    out.print(f"kept as '{label}'; beside the prediction: {notebook_of(label)}", soft_wrap=True)
+
+
+def notebook_of(label: str) -> str:
+    """What to type for notebook 12 on a ladder, whatever its label holds."""
+    return shlex.join(["study", "run", "12", "-p", f"measured={label}"])
 
 
 def _plain(to_do: "Plan", label: str, done: "list[Done]") -> dict[str, Any]:

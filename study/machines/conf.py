@@ -165,8 +165,8 @@ def _value(name: str, setting: Setting, value: object) -> float | bool | str:
         raise ValueError(f"{name} is '{value}', which is {_WORDS[setting.kind]}; write it like "
                          f"{_LIKE[setting.kind] or setting.choices[0]}") from None
     if read in LEGAL.get(name, ()):
-        raise ValueError(f"{name} is '{value}', which is legal but not simulated; take the nearest of "
-                         f"{', '.join(setting.choices)} in [database.conf]")
+        raise ValueError(f"{name} is '{value}', which is legal but not simulated; simulated are "
+                         f"{' and '.join(setting.choices)}, so choose the nearer one in [database.conf]")
     if setting.kind == "choice" and read not in setting.choices:
         raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
     if setting.kind not in ("choice", "switch") and not setting.low <= read <= setting.high:

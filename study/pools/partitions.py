@@ -44,6 +44,12 @@ def read(text: str) -> list[Partition]:
     return partitions
 
 
+def tells_its_end(text: str) -> bool:
+    """Whether a table that ends between two rows would be noticed: JSON has an end, and some tools print a count."""
+    plain = pasted.plain(text)
+    return '"partitiontable"' in plain or plain.lstrip().startswith("{") or other_tables.tells_its_end(plain)
+
+
 def _parts(text: str) -> Iterator[Partition | str]:
     """Partitions, and what is wrong."""
     if re.search(r"^\s*(?:(?:BYT|CHS|CYL);|/\S+?:[\d.]+\w+:\w+:\d+:\d+:)", text, re.M):

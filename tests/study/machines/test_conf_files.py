@@ -200,7 +200,7 @@ def test_a_single_log_file_is_taken_as_two_of_half(tmp_path):
     assert "the single log file is taken as two of half its size" in predict.notes(machine)
     with pytest.raises(UserError, match="give innodb_log_file_size too"):
         of_mysql(tmp_path, "[mysqld]\ninnodb_log_files_in_group = 1\n")
-    with pytest.raises(UserError, match="'inserts', which is legal but not simulated"):
+    with pytest.raises(UserError, match="'inserts', which is legal but not simulated; simulated are all and none"):
         of_mysql(tmp_path, "[mysqld]\ninnodb_change_buffering = inserts\n")
 
 

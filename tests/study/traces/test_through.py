@@ -104,6 +104,7 @@ def test_the_arc_of_zfs_may_exceed_its_size_by_a_block():
     assert result.table["zfs"].tolist()[1] == 0.9
     assert result.table["zfs"].tolist()[0] < 0.9
     assert any("may exceed its size by a block" in note for note in result.notes)
+    assert any("may exceed its size by a block" in note for note in arcs.through_l2arc(trace, 4096, None, [], "b141").notes)
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(1, [1]), (63, [1, 2, 4, 8, 16, 32, 63]), (64, [64]), (300, [64, 75, 150, 300])])
