@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas, ratio_ticks
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
+LEAST_SHOWN, MOST_SHOWN = 0.03, 20      # of what is simulated, over what was printed
 
 
 def memory(grown: pd.DataFrame, published: pd.DataFrame, post_bytes: float) -> Figure:
@@ -51,6 +52,23 @@ def batches(rows: pd.DataFrame) -> Figure:
     axes.set_xlabel("entries of the table")
     axes.set_ylabel("duplicates for a table block")
     axes.legend()
+    return figure
+
+
+def post_figures(rows: pd.DataFrame) -> Figure:
+    """Ranges of figures over what is printed, a line each, and what the words allow."""
+    figure, axes = canvas(aspect=0.95)
+    for place, row in enumerate(rows[::-1].to_dict("records")):
+        axes.fill_betweenx((place - 0.35, place + 0.35), max(row["from"], LEAST_SHOWN), min(row["to"], MOST_SHOWN),
+                           color=GREY, alpha=0.25, lw=0)
+        axes.plot((row["low"], row["high"]), (place, place), color=BLUE, lw=2, solid_capstyle="butt")
+        axes.plot(row["middle"], place, "o", color=BLUE, ms=4)
+    axes.axvline(1, color=BLACK, lw=0.7, ls="--")
+    axes.set_xscale("log")
+    axes.set_xlim(LEAST_SHOWN, MOST_SHOWN)
+    ratio_ticks(axes.xaxis)
+    axes.set_yticks(range(len(rows)), rows.claim[::-1])
+    axes.set_xlabel("simulated over printed")
     return figure
 
 

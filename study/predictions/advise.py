@@ -10,7 +10,8 @@ alike. A step is called faster or slower only if the interval of its gain, under
 
 The file is a scenario without a database, and a list of `[[spare]]` devices. Each could become a log device, a cache
 device, or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a
-server that has been at work for hours.
+server that has been at work for hours. What is below the database (`study.predictions.storage_steps`) is no rung: its
+numbers are of requests to a pool, not of transactions.
 """
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,9 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
-from rich.console import Console
 
-from study import console
 from study.documents import priors
 from study.ensembles import intervals
 from study.errors import UserError
@@ -30,7 +29,7 @@ from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import bounds, lines, model_error, predict, recipes
+from study.predictions import bounds, lines, model_error, predict, recipes, storage_steps
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
@@ -65,6 +64,8 @@ class Advice(NamedTuple):
     is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
     gain_more: tuple["Stacked", ...] = ()   # rungs that gain more on the ladder than by themselves
     why_more: tuple[str, ...] = ()  # and why, in words
+    storage: tuple[storage_steps.StorageStep, ...] = ()     # dedup and the LUN, where the file asks
+    not_asked: str = ""             # what of that it does not ask
 
 
 class Ladder(NamedTuple):
@@ -95,6 +96,8 @@ def content_of(path: Path, database: str) -> tuple[dict, list]:
     """What the file says of the machine and its database, and of devices to spare."""
     content = scenario.toml(path)
     spare = content.pop("spare", [])
+    for section in storage_steps.SECTIONS:
+        content.pop(section, None)
     if not isinstance(spare, list):
         raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
     keys = content.get("database")
@@ -277,53 +280,3 @@ def beginnings(advice: Advice) -> list[str]:
         return [ALL_BEGIN]
     steps = advice.steps[~advice.steps.is_whole.astype(bool)]
     return [BEGINNING] * bool(len(steps)) + [f"- {step}" for step in steps.step]
-
-
-OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
-
-
-# --- on the terminal ------------------------------------------------------------------------------------------------------
-
-def say(advice: Advice, out: Console) -> None:
-    """For a terminal of 80 columns: what steps trade stands below the tables, by number."""
-    tried, notes = advice.steps[advice.steps.why_not == ""], [*dict.fromkeys(advice.steps.trades[advice.steps.trades != ""])]
-    shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
-    for row in tried.itertuples():
-        numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
-        if is_open(row.gain_low, row.gain_high):
-            numbers[1] = "open"
-        trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
-        shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
-    rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
-    for row in advice.ladder.itertuples():
-        rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
-    calibrated = ", ".join(console.number(end) for end in advice.calibrated_tps)
-    out.print(f"as it is: {calibrated} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
-    if advice.bound_by:
-        out.print(bounds.sentence(advice.bound_by))
-    out.print()
-    out.print(shown)
-    _say_list(out, [OPEN] * any(map(is_open, tried.gain_low, tried.gain_high)))
-    out.print()
-    out.print(rungs)
-    _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
-    _say_list(out, slower(advice.steps))
-    _say_list(out, beginnings(advice))
-    _say_list(out, ["Gains more on the ladder than alone:"] * bool(advice.why_more) + [
-        f"- {why}" for why in advice.why_more])
-    gaining = advice.steps[advice.steps.why_no_rung != ""]
-    _say_list(out, ["Gains alone, but no rung:"] * len(gaining[:1]) + [
-        f"- {row.step}: {row.why_no_rung}" for row in gaining.itertuples()])
-    to_type = tried[[bool(row.lines) and row.gain_low > 1 for row in tried.itertuples()]]
-    _say_list(out, ["Lines to copy, of the steps that gain:"] * len(to_type[:1]) + [
-        text for row in to_type.itertuples() for text in (f"# {row.step}", *row.lines)])
-    not_tried = [f"- {row.step}: {row.why_not}" for row in advice.steps[advice.steps.why_not != ""].itertuples()]
-    _say_list(out, not_tried and ["Not tried:", *not_tried])
-    _say_list(out, ["Taken by default:"] * bool(advice.notes) + [f"- {note}" for note in advice.notes])
-
-
-def _say_list(out: Console, lines: list[str]) -> None:
-    if lines:
-        out.print()
-    for line in lines:
-        out.print(line)

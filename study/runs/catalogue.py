@@ -253,7 +253,7 @@ STUDY: dict[str, Notebook] = {
             "mechanism_draws": Parameter(kind="int", low=2, high=1000, help="draws for each mechanism"),
         }),
     "13_dedup": Notebook(
-        keeps=("dedup-cliff", "dedup-paced", "dedup-2018"),
+        keeps=("dedup-cliff", "dedup-paced", "dedup-2018", "dedup-costs"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
         parameters={
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool, striped"),

@@ -11,6 +11,7 @@ from study.commands.documentation.markdown import table
 from study.machines import conf, not_simulated, scenario, unfelt
 from study.machines import database as scenario_database
 from study.machines import storage as scenario_storage
+from study.predictions import storage_steps
 from study.project import ROOT
 
 SECTIONS = (
@@ -20,7 +21,8 @@ SECTIONS = (
     ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
     ('[database], kind = "postgres"', scenario_database.Postgres),
     ("[database.script]", scenario_database.Script), ('[database], kind = "innodb"', scenario_database.Innodb),
-    ('[database], kind = "oracle"', scenario_database.Oracle))
+    ('[database], kind = "oracle"', scenario_database.Oracle),
+    ("[dedup], for study advise alone", storage_steps.Dedup), ("[lun], for study advise alone", storage_steps.Lun))
 
 
 def examples() -> str:

@@ -76,7 +76,7 @@ def test_readme_tells_what_comes_out():
         f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[grade] for grade in grading.GRADES)} independent graded "
         "claims",
         f"{grades[grading.NOT_IDENTIFIED]} are *not identified*, {grades[grading.CONSISTENT]} *consistent*, "
-        f"{grades[grading.NOT_REPRODUCED]} *not reproduced* and {grades[grading.PREDICTED]} is *predicted*.",
+        f"{grades[grading.NOT_REPRODUCED]} *not reproduced* and {grades[grading.PREDICTED]} are *predicted*.",
         f"Another {grades[grading.NOT_MODELLED]} are not modelled.",
         f"moved {numbers['90_model_vs_zfs/every-read.disk_per_record']:.0f} KiB for each record of 8 KiB",
         f"data sheets alone it is off by {numbers['90_model_vs_zfs/disk.data-sheet-median']:.1f} %",
