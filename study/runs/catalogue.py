@@ -47,7 +47,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
-        keeps=("vdev-cache-oltp", "vdev-cache-oltp-nearest"),
+        keeps=("vdev-cache-oltp", "vdev-cache-oltp-nearest", "vdev-cache-oltp-what-if"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
                "nearest/01_vdev_cache_oltp.toml"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
@@ -164,7 +164,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "07_pgbench_ladder": Notebook(
-        keeps=("pgbench", "pgbench-readings"),
+        keeps=("pgbench", "pgbench-readings", "pgbench-climb"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.5,
         parameters={
             "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of all clients of pgbench, in each run"),
@@ -176,7 +176,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "08_sysbench_ladders": Notebook(
-        keeps=("sysbench-rw", "sysbench-rw-readings", "sysbench-ro", "sysbench-ro-readings"),
+        keeps=tuple(f"sysbench-{kind}{of}" for kind in ("rw", "ro") for of in ("", "-readings", "-climb")),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4.0,
         parameters={
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of each run"),
@@ -197,7 +197,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "10_your_ladder": Notebook(
-        keeps=("your-ladder-steps",),
+        keeps=("your-ladder-steps", *(f"your-ladder-steps-{trial}" for trial in range(1, 5))),
         reads=("priors.toml", "advice.toml", "hardware/*.toml", "trials/*/*"), minutes=3.0,
         parameters={
             "disk": Parameter(kind="str", choices=SHEETS, help="sheet of the disks of the pool, of data/hardware"),

@@ -29,7 +29,6 @@ from study.documents import claims, priors, published
 from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.ensembles.processors import on_all_processors
 from study.experiments.protocol import Comparison, Drawn, case_of, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
 from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
@@ -323,16 +322,19 @@ FIXED, RESERVED, DYNAMIC = "fixed limit, as built", "places reserved for reads",
 
 
 def what_if(runs: Runs, seed: int) -> pd.DataFrame:
-    """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms."""
+    """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms. Runs are kept
+    (`study.ensembles.kept`)."""
     machine, queue = runs.machine, runs.machine.queue
     settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
                 for n in (2, 4, 10, 35)]
     settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
     settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
 
-    def row(rule: str, setting: str, changed: VdevQueueParams) -> tuple[str, str, float, float, float]:
-        x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, seed)
+    def row(rule: str, setting: str, changed: VdevQueueParams, with_seed: int) -> list[kept.Row]:
+        x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, with_seed)
         numbers = quantities(x, machine)
-        return rule, setting, numbers["summary.rate"], numbers["shadowread.p50"], numbers["shadowread.p99"]
-    return pd.DataFrame(on_all_processors(row, settings),
-                        columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])
+        return [{"rule": rule, "setting": setting, "operations_per_s": numbers["summary.rate"],
+                 "p50_ms": numbers["shadowread.p50"], "p99_ms": numbers["shadowread.p99"]}]
+    ensemble = kept.Ensemble("vdev-cache-oltp-what-if", __name__, machine)
+    rows = kept.rows(ensemble, row, [(*setting, seed) for setting in settings])
+    return pd.DataFrame([of_setting for (of_setting,) in rows])
