@@ -107,11 +107,11 @@ def settled(synced: pd.DataFrame, grouped: pd.DataFrame, entry: float) -> pd.Dat
     rate = sha256().set_index("how")["MB/s"]
     slow = synced.first_slow_s.dropna()
     per_16k = grouped[grouped.block == 2**14].blocks_per_write
-    said = 128e6
+    printed_rate = 128e6
     rows = [("sha-rate", "over 128 MB/s", f"{rate.min():.0f} to {rate.max():.0f} MB/s"),
-            ("sha-128k", "below 1 ms", f"{1e3 * UNITS['128K'] / said:.2f} ms at its own 128 MB/s"),
-            ("sha-8k", "below 64 us", f"{1e6 * UNITS['8K'] / said:.0f} us at its own 128 MB/s"),
-            ("dedup-read-extra", "at most 1 ms", f"{1e3 * UNITS['128K'] / said:.2f} ms at its own 128 MB/s"),
+            ("sha-128k", "below 1 ms", f"{1e3 * UNITS['128K'] / printed_rate:.2f} ms at its own 128 MB/s"),
+            ("sha-8k", "below 64 us", f"{1e6 * UNITS['8K'] / printed_rate:.0f} us at its own 128 MB/s"),
+            ("dedup-read-extra", "at most 1 ms", f"{1e3 * UNITS['128K'] / printed_rate:.2f} ms at its own 128 MB/s"),
             ("dedup-batch", "over 10", f"{per_16k.min():.1f} to {per_16k.max():.0f} duplicates a block of 16 KiB"),
             ("dedup-throttle", "over 10 s", f"the first slow call after {slow.min():.0f} to {slow.max():.0f} s"),
             ("ddt-entry", "about 200 B", f"{entry:.0f} B")]

@@ -285,15 +285,6 @@ NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at
          "passes": "commands that may pass one", "shadow_cpu_ns": "processor, a reader's loop",
          "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block"}
 
-def metrics_of_what_if(table: pd.DataFrame) -> pd.DataFrame:
-    """For the run store: name, value, unit."""
-    keys = {FIXED: "fixed", RESERVED: "reserved", DYNAMIC: "dynamic"}
-    return pd.DataFrame([(f"what-if.{keys[row.rule]}-{row.setting.replace(' ', '')}.{quantity}", value, unit)
-                         for row in table.itertuples() for quantity, value, unit in (
-                             ("rate", row.operations_per_s, "1/s"), ("p99", row.p99_ms, "ms"))],
-                        columns=["name", "value", "unit"])
-
-
 def published_response_ms() -> dict[str, float]:
     """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""
     runs = {run.run_id: run.metrics for run in published.runs()}
@@ -314,27 +305,3 @@ def not_modelled(quantity: str) -> str:
 def verdict(scores: pd.DataFrame) -> str:
     """The row of the claim in a sentence."""
     return claim_predictions.verdict(scores, "oltp-gain")
-
-
-# --- what was never built -----------------------------------------------------------------------------------------------
-
-FIXED, RESERVED, DYNAMIC = "fixed limit, as built", "places reserved for reads", "limit set by each disk"
-
-
-def what_if(runs: Runs, seed: int) -> pd.DataFrame:
-    """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms. Runs are kept
-    (`study.ensembles.kept`)."""
-    machine, queue = runs.machine, runs.machine.queue
-    settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
-                for n in (2, 4, 10, 35)]
-    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
-    settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
-
-    def row(rule: str, setting: str, changed: VdevQueueParams, with_seed: int) -> list[kept.Row]:
-        x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, with_seed)
-        numbers = quantities(x, machine)
-        return [{"rule": rule, "setting": setting, "operations_per_s": numbers["summary.rate"],
-                 "p50_ms": numbers["shadowread.p50"], "p99_ms": numbers["shadowread.p99"]}]
-    ensemble = kept.Ensemble("vdev-cache-oltp-what-if", __name__, machine)
-    rows = kept.rows(ensemble, row, [(*setting, seed) for setting in settings])
-    return pd.DataFrame([of_setting for (of_setting,) in rows])

@@ -33,14 +33,14 @@ def filled(keys, params=SMALL, n_entries=2000):
 
 def shape(zap):
     """Prefix and keys of each leaf, from the pointer table."""
-    bits, found = int(zap.scalars[leaf_of.BITS]), {}
+    bits, keys_of = int(zap.scalars[leaf_of.BITS]), {}
     for i in range(1 << bits):
         leaf = int(zap.pointers[i])
         depth, n = int(zap.leaves[leaf, leaf_of.DEPTH]), int(zap.leaves[leaf, leaf_of.N_ENTRIES])
         prefix = f"{i:0{bits}b}"[:depth] if depth else ""
         keys = set(zap.keys[leaf, :n].tolist())
-        assert found.setdefault(prefix, keys) == keys
-    return found
+        assert keys_of.setdefault(prefix, keys) == keys
+    return keys_of
 
 
 def random_keys(n, seed=1):
