@@ -52,11 +52,11 @@ def metrics(rows: pd.DataFrame) -> pd.DataFrame:
 
 def sentence(rows: pd.DataFrame) -> str:
     """How far the middle and the place of the published number move, at most."""
-    told = rows.dropna(subset=["weighted, place (%)"])
-    if told.empty:
+    complete = rows.dropna(subset=["weighted, place (%)"])
+    if complete.empty:
         return "Too few draws are left for weights to say anything."
-    moved = (told["weighted, place (%)"] - told["equal, place (%)"]).abs()
-    farthest = told.loc[moved.idxmax()]
+    moved = (complete["weighted, place (%)"] - complete["equal, place (%)"]).abs()
+    farthest = complete.loc[moved.idxmax()]
     return (f"By these odds the place of the published number among the draws moves most for {farthest['claim']}: from "
             f"{farthest['equal, place (%)']:.0f} to {farthest['weighted, place (%)']:.0f} %. The range was "
             f"{farthest['equal, low']:.3g} to {farthest['equal, high']:.3g} and is "
