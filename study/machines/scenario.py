@@ -225,11 +225,11 @@ def sentence(name: str, error: ValidationError, within: str = "") -> str:
     that is all: a word mistyped is not missing. `within`: the entry that was read."""
     complaints = error.errors()
     several = [complaint for complaint in complaints if complaint["type"] != "missing"]
-    told = [_told(complaint, within) for complaint in several or complaints[:1]]
-    return f"{name}: {'; '.join(dict.fromkeys(told))}"
+    in_words = [_in_words(complaint, within) for complaint in several or complaints[:1]]
+    return f"{name}: {'; '.join(dict.fromkeys(in_words))}"
 
 
-def _told(complaint: ErrorDetails, within: str) -> str:
+def _in_words(complaint: ErrorDetails, within: str) -> str:
     """One complaint in words."""
     kinds = ("zfs", "zvol", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
     place = complaint["loc"]

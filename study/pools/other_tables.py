@@ -68,10 +68,10 @@ def of_dump(text: str) -> Iterator[Partition | str]:
     if not rows and not any(map(OF_DUMP.match, lines)):
         return
     yield from (changed_row(line) for line in lines if DAMAGED_DUMP.search(line) and not DUMPED.match(line))
-    told = next((int(match[1]) for line in lines if (match := SECTOR_SIZE.match(line))), None)
+    sector_bytes = next((int(match[1]) for line in lines if (match := SECTOR_SIZE.match(line))), None)
     first = next((int(match[1]) for line in lines if (match := FIRST_LBA.match(line))), 0)
-    sector = told or sector_by_gpt(first) or USUAL_SECTOR
-    if rows and (problem := sector_problem(sector if told is None else told, rows[0]["name"])):
+    sector = sector_bytes or sector_by_gpt(first) or USUAL_SECTOR
+    if rows and (problem := sector_problem(sector if sector_bytes is None else sector_bytes, rows[0]["name"])):
         yield problem
     for row in rows:
         kind = (row["type"] or "").lower()
@@ -82,7 +82,7 @@ def of_dump(text: str) -> Iterator[Partition | str]:
             yield f"{row['name']} stands for a whole GPT, whose partitions this sfdisk does not print; {IN_SECTORS}"
         elif kind not in CONTAINERS and int(row["size"]):
             yield Partition(row["name"], int(row["start"]) * sector, sector,
-                            is_assumed=told is None and sector_by_gpt(first) is None)
+                            is_assumed=sector_bytes is None and sector_by_gpt(first) is None)
 
 
 def of_print(text: str) -> Iterator[Partition | str]:

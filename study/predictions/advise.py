@@ -13,6 +13,7 @@ device, or a pool for the log or the data. Recipes: data/advice.toml. All steps 
 server that has been at work for hours. What is below the database (`study.predictions.storage_steps`) is no rung: its
 numbers are of requests to a pool, not of transactions.
 """
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -169,7 +170,7 @@ def taken_after_hours(machine: Scenario) -> tuple[str, ...]:
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS,
            budget: run_length.Budget = run_length.BUDGET, safe_only: bool = False, kept_as: str | None = None) -> Advice:
     """`safe_only`: what trades safety is no rung of the ladder, and is not tried. `kept_as`: see
-    `study.predictions.predict.compare`; the runs of all single steps."""
+    `study.predictions.predict.compare`; the runs of all single steps, and those of `ladder`."""
     machine = at_work(machine)
     all_steps = [step for step in steps(machine, spare) if is_safe(step) or not safe_only]
     tried = [step for step in all_steps if step.after is not None]
@@ -182,7 +183,7 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
     gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= WORTH]
     chosen = [(step, alone) for step, alone in gaining if is_safe(step) and sign(alone / tps[0]) > 0]
-    made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by)
+    made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by, kept_as)
     left_out = {_key(step): _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
     is_whole = runs.groupby("scenario").is_whole.all()
     rows: list[tuple] = [
@@ -222,10 +223,13 @@ def _why_no_rung(step: Step, gain: pd.Series) -> str:
 
 
 def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
-           draws: int = DRAWS, budget: run_length.Budget = run_length.BUDGET, smaller_by: float | None = None) -> Ladder:
+           draws: int = DRAWS, budget: run_length.Budget = run_length.BUDGET, smaller_by: float | None = None,
+           kept_as: str | None = None) -> Ladder:
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
-    on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
+    on top of those before is left out. A device is used once, and what one step has set no later one sets again. The runs
+    of the n-th step that is tried on top of another are kept as `kept_as`-n."""
     top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
+    trial = itertools.count(1)
     gain_more: list[Stacked] = []
     touched: dict[str | int, str] = {}      # and by which step
     for step, alone in chosen:
@@ -241,7 +245,8 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
             left_out[_key(step)] = f"on top of those below it cannot be: {error}"
             continue
         tps = alone if top is machine else predict.compare(
-            [higher], draws, budget=budget, known=known, smaller_by=smaller_by).tps
+            [higher], draws, budget=budget, known=known, smaller_by=smaller_by,
+            kept_as=kept_as and f"{kept_as}-{next(trial)}").tps
         gain = tps.to_numpy() / rates[-1]
         if np.median(gain) < WORTH or sign(gain) <= 0:
             left_out[_key(step)] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"

@@ -126,10 +126,10 @@ def _ratio(hits: int, reads: int) -> float:
 
 def _compile(block_bytes: int) -> None:
     """So that no time is counted for it."""
-    one = Blocks(np.array([(1, 0, 0), (1, 1, 0)], BLOCK), 1, 1)
-    lru_hits(one)
+    single_block = Blocks(np.array([(1, 0, 0), (1, 1, 0)], BLOCK), 1, 1)
+    lru_hits(single_block)
     for published in (True, False):
-        arc_counts(one, 1, block_bytes, published)
+        arc_counts(single_block, 1, block_bytes, published)
 
 
 def through_arc(trace: Trace, block_bytes: int, sizes: list[int]) -> Through:

@@ -94,7 +94,7 @@ def _means(ends: np.ndarray, values: np.ndarray, interval: float, edges: np.ndar
     begins = ends - held
     knots = np.column_stack([begins, ends]).ravel()
     sums = [np.column_stack([np.cumsum(area) - area, np.cumsum(area)]).ravel() for area in (held, held * values)]
-    covered, area = (np.diff(np.interp(edges, knots, one)) for one in sums)
+    covered, area = (np.diff(np.interp(edges, knots, running_sum)) for running_sum in sums)
     enough = covered >= COVERED * np.diff(edges)
     means = np.where(enough, area / np.where(enough, covered, 1.0), np.nan)
     if np.ptp(values) == 0:     # sums would leave a last digit that varies

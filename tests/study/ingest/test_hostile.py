@@ -265,9 +265,9 @@ def test_a_line_of_a_gigabyte_is_refused_without_reading_it(tmp_path):
         [sys.executable, "-c", GIANT, tmp_path, *(tmp_path / name for name in SAMPLES)], seconds=120, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    *said, peak_kib = done.stdout.splitlines()
-    assert len(said) == len(SAMPLES)
-    assert all(said)
+    *printed, peak_kib = done.stdout.splitlines()
+    assert len(printed) == len(SAMPLES)
+    assert all(printed)
     assert int(peak_kib) < 2**20
 
 

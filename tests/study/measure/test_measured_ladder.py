@@ -189,9 +189,9 @@ def test_rates_are_differences_over_the_time_between_and_shares_add_up_to_one():
 
 
 def test_provenance_names_neither_the_host_nor_a_path(tmp_path):
-    told = json.dumps([provenance.host(), provenance.place(tmp_path).described])
-    assert platform.node() not in told or len(platform.node()) < 4
-    assert str(tmp_path.parent) not in told
+    described = json.dumps([provenance.host(), provenance.place(tmp_path).described])
+    assert platform.node() not in described or len(platform.node()) < 4
+    assert str(tmp_path.parent) not in described
     assert provenance.place(tmp_path).described["filesystem"]
 
 

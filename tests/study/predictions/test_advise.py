@@ -223,14 +223,14 @@ def test_what_advice_says_of_a_step_is_what_predictions_before_and_after_it_say(
     machine = advise.at_work(of_twelve)
     tried = [step for step in advise.steps(machine, ()) if step.recipe.id in ("full-page-writes", "max-wal-size")]
     monkeypatch.setattr(advise, "steps", lambda *_: tried)
-    told = advise.advise(of_twelve, draws=2, budget=budget).steps.set_index("step")
+    steps = advise.advise(of_twelve, draws=2, budget=budget).steps.set_index("step")
     as_it_is = predict.compare([machine], 2, budget=budget).tps
-    assert len(told) == 2
+    assert len(steps) == 2
     for step in tried:
         gain = predict.compare([step.after], 2, budget=budget).tps / as_it_is
-        assert (told.gain_low[step.name], told.gain_high[step.name]) == pytest.approx(
+        assert (steps.gain_low[step.name], steps.gain_high[step.name]) == pytest.approx(
             (intervals.interval(gain).low, intervals.interval(gain).high))
-    assert told.gain_low[the(tried, "full-page-writes")[0].name] > 1
+    assert steps.gain_low[the(tried, "full-page-writes")[0].name] > 1
 
 
 def test_what_is_taken_after_hours_is_said_where_the_file_leaves_it_open(of_twelve):

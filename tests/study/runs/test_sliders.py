@@ -117,12 +117,12 @@ def test_what_is_refused_is_said_and_the_picture_of_other_values_is_grey(listed,
 def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monkeypatch):
     listed(x={"kind": "float", "low": 0, "high": 10})
     monkeypatch.setattr(sliders, "TICK_S", 0.01)
-    told = threading.Event()
+    was_told = threading.Event()
     seen = []
 
     def simulate(x):
         if x > 1:       # the first picture has none before it
-            seen.append((is_grey(box), told.wait(20)))
+            seen.append((is_grey(box), was_told.wait(20)))
         else:
             time.sleep(0.05)
         return [x]
@@ -130,7 +130,7 @@ def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monke
 
     def look(change):
         if "still of x 1.0" in change.new and "the last took" in change.new and "<progress value" in change.new:
-            told.set()
+            was_told.set()
     box.status.observe(look, names="value")
     box.controls["x"].value = 2.0
     assert seen == [(True, True)]

@@ -308,9 +308,9 @@ def test_every_picture_is_drawn():
 def test_the_command_prints_draws_and_gives_json(study, tmp_path):
     path, picture = FIXTURES / "blkparse.txt", tmp_path / "new" / "curve.svg"
     done = study("replay", "requests", str(path), "--through", "arc", "--through", "queue", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, set(told["through"]), told["requests"]) == (0, {"arc", "queue"}, 61)
-    assert told["reading_s_per_million"] is told["through"]["arc"]["model_s_per_million"] is None
+    printed = json.loads(done.stdout)
+    assert (done.returncode, set(printed["through"]), printed["requests"]) == (0, {"arc", "queue"}, 61)
+    assert printed["reading_s_per_million"] is printed["through"]["arc"]["model_s_per_million"] is None
     done = study("replay", "requests", str(path), "--picture", str(picture))
     assert (done.returncode, "that of a million requests" in done.stdout) == (0, True)
     assert picture.read_text().startswith("<?xml")
