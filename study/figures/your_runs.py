@@ -11,6 +11,7 @@ from study.your_runs.lags import Scan
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
 MAX_CURVES = len(COLOURS)
 MAX_PANELS = 4
+CLOCK = "time since all series have begun (s)"
 
 
 def on_one_clock(table: pd.DataFrame, names: list[str]) -> Figure:
@@ -22,7 +23,7 @@ def on_one_clock(table: pd.DataFrame, names: list[str]) -> Figure:
         unit = table.attrs["units"][name]
         axes.set_title(name if unit == "1" else f"{name} ({unit})", loc="left", fontsize=7)
         axes.margins(y=0.1)
-    panels[-1, 0].set_xlabel("s since the series have a clock in common")
+    panels[-1, 0].set_xlabel(CLOCK)
     return figure
 
 
@@ -64,7 +65,7 @@ def levels(table: pd.DataFrame, name: str, changed: Changes) -> Figure:
     axes.plot(seconds, changed.levels, color=BLUE, lw=1.4, drawstyle="steps-mid")
     for place in changed.table.place:
         axes.axvline(seconds[int(place) - 1], color=RED, lw=0.8, ls="--")
-    axes.set_xlabel("s since the series have a clock in common")
+    axes.set_xlabel(CLOCK)
     unit = table.attrs["units"][name]
     axes.set_ylabel(name if unit == "1" else f"{name} ({unit})")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(table[name]))))
