@@ -26,9 +26,13 @@ def of_document(results: pd.DataFrame, document: str) -> pd.DataFrame:
 
 
 def _printed(draws: pd.DataFrame, document: str) -> pd.DataFrame:
-    runs = {run.run_id.removeprefix(f"{document}/"): run.run_id for run in published.runs()
+    return history_matching.printed(draws, runs_of(document))
+
+
+def runs_of(document: str) -> dict[str, str]:
+    """The published runs of a document: name, id."""
+    return {run.run_id.removeprefix(f"{document}/"): run.run_id for run in published.runs()
             if run.run_id.startswith(f"{document}/")}
-    return history_matching.printed(draws, runs)
 
 
 def each_left_out(draws: pd.DataFrame, document: str) -> pd.DataFrame:

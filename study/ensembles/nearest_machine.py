@@ -2,6 +2,7 @@
 
     machine = read("02_vdev_cache_seqread")             as `study sweep --waves … --keep` has found it
     around(drawn, machine)                              its runs, and those with one condition changed
+    results, facts = compared(drawn, results)           with what the document prints
     beside(results, facts)                              each printed number beside those of its runs
 
 Numbers printed after a change took part in the search. So it explains, and predicts nothing; no grade is made of it.
@@ -16,11 +17,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from study.documents import published
 from study.documents.priors import Known
 from study.ensembles import ensembles, kept
-from study.ensembles.history_matching import factors, readable
+from study.ensembles.history_matching import factors, printed, readable
 from study.errors import UserError
 from study.project import DATA, data_file, digest, write_atomically
 
 FOLDER = "nearest"
+LEAST = 1e-12           # of numbers whose logarithms are taken
 OTHER = " It was looked for with the notebook's own parameters, and these are others."
 HEAD = "# The machine nearest to all printed numbers, as `study sweep --waves --keep` found it: docs/sweeps.md."
 
@@ -71,6 +73,11 @@ def around(drawn: Any, machine: Machine) -> pd.DataFrame:
              for switch in known.switches for choice in switch.choices if choice != values[switch.name]]
     ensemble = drawn.ensemble._replace(name=f"{drawn.ensemble.name}-nearest")
     return ensembles.run(pd.DataFrame(rows), drawn.simulate, None, drawn.variants, ensemble)
+
+
+def compared(drawn: Any, draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draws with each number that the document prints as a column, and these numbers: see `history_matching.printed`."""
+    return drawn.compared(draws) if drawn.compared else (draws, printed(draws, drawn.printed_runs))
 
 
 def beside(results: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +131,7 @@ def sentence(drawn: Any, machine: Machine) -> str:
 
 def _mean(own: pd.DataFrame) -> pd.DataFrame:
     """Over seeds, of logarithms, as the search has it."""
-    return np.exp(np.log(own.clip(lower=1e-12)).mean()).to_frame().T
+    return np.exp(np.log(own.clip(lower=LEAST)).mean()).to_frame().T
 
 
 def _place(known: Known, machine: Machine, name: str) -> float:

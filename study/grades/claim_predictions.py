@@ -47,6 +47,11 @@ def _known_values(results: pd.DataFrame, claim: claims.Claim) -> pd.Series:
     return values
 
 
+def outcomes(results: pd.DataFrame, notebook: str) -> list[tuple[claims.Claim, pd.Series]]:
+    """Each claim that the ensemble has, and what each of its rows has of it."""
+    return [(claim, _known_values(results, claim)) for claim in of_notebook(notebook) if _values(results, claim) is not None]
+
+
 def _column(results: pd.DataFrame, reference: str | None, variant: str) -> str | None:
     """Where the ensemble has a published quantity: under the run's name, or under that of a variant; None if nowhere."""
     run, _, quantity = (reference or "").partition(" ")

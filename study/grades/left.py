@@ -62,15 +62,19 @@ class Left(NamedTuple):
 def of(results: pd.DataFrame, claim: Claim, outcome: pd.Series) -> Left:
     """What is left by the baseline of a claim. `outcome`: of each row of `results`; draws without one are not counted."""
     draws = ensembles.unfitted(results)
-    values = outcome[draws.index].dropna()
-    draws = draws.loc[values.index]
-    facts = baseline(draws, claim)
-    left = draws[(history_matching.factors(draws, facts) <= TOLERANCE).all(axis=1)]
-    inside = values[left.index]
+    inside = draws_left(draws, claim, outcome)
+    left = draws.loc[inside.index]
     low, middle, high = range_of(inside)
     told_by, share, groups = _told(left, inside, conditions(results))
-    return Left(draws=len(left), of=len(draws), low=low, middle=middle, high=high, told_by=told_by, share=share,
-                groups=groups)
+    n_of = int(outcome[draws.index].notna().sum())
+    return Left(draws=len(left), of=n_of, low=low, middle=middle, high=high, told_by=told_by, share=share, groups=groups)
+
+
+def draws_left(draws: pd.DataFrame, claim: Claim, outcome: pd.Series) -> pd.Series:
+    """The outcome of each draw that shows the baseline and has an outcome."""
+    values = outcome[draws.index].dropna()
+    of_values = draws.loc[values.index]
+    return values[(history_matching.factors(of_values, baseline(of_values, claim)) <= TOLERANCE).all(axis=1)]
 
 
 def baseline(draws: pd.DataFrame, claim: Claim) -> pd.DataFrame:

@@ -114,6 +114,7 @@ STUDY: dict[str, Notebook] = {
     "04_oltp_gain": Notebook(
         keeps=("order-entry", "order-entry-map", "order-entry-steps", "order-entry-scales", "order-entry-ages"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=2.5,
+        experiment="study.experiments.allocator_2010.order_entry_at_once",
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
             "record_kib": Parameter(kind="int", unit="KiB", choices=(2, 4, 8, 16, 32),
@@ -148,6 +149,7 @@ STUDY: dict[str, Notebook] = {
     "06_exchange": Notebook(
         keeps=("exchange", "exchange-steps"),
         reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.0,
+        experiment="study.experiments.allocator_2010.exchange",
         parameters={
             "pool_fill": Parameter(kind="float", low=0.05, high=0.85,
                                    help="share of the pool that is allocated; a terabyte of mail at least"),
@@ -166,6 +168,7 @@ STUDY: dict[str, Notebook] = {
     "07_pgbench_ladder": Notebook(
         keeps=("pgbench", "pgbench-readings"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.5,
+        experiment="study.experiments.ladders_2009.pgbench",
         parameters={
             "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of all clients of pgbench, in each run"),
             "reading_draws": READING_DRAWS,
@@ -178,6 +181,7 @@ STUDY: dict[str, Notebook] = {
     "08_sysbench_ladders": Notebook(
         keeps=("sysbench-rw", "sysbench-rw-readings", "sysbench-ro", "sysbench-ro-readings"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4.0,
+        experiment="study.experiments.ladders_2009.sysbench",
         parameters={
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of each run"),
             "reading_draws": READING_DRAWS,
@@ -190,6 +194,7 @@ STUDY: dict[str, Notebook] = {
     "09_postgres_checkpoints": Notebook(
         keeps=("postgres-tests", "postgres-memory", "postgres-loads", "postgres-checkpoints"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
+        experiment="study.experiments.postgres_2008.setups",
         parameters={
             "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),
             "check": Parameter(kind="int", low=0, high=64, help="scale of a second run of one test; 0: none"),

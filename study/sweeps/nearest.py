@@ -28,6 +28,7 @@ EXPLAINED = 0.999       # of the variance of all numbers, by the components that
 MAX_FITTED = 300        # draws, the nearest ones: to fit takes the third power of their number
 SPREAD = 4000           # values that are tried, spread over all that is possible
 AROUND, NEARBY = 20, 200    # so many more around each of the nearest draws
+FLOOR = 1e-3            # of a printed number: what is less, or 0, counts as this, since logarithms are emulated
 STEP, JUMP = 0.12, 0.08     # standard deviation of a share; probability that one is drawn anew
 APART = 0.1             # of two draws of a wave, in the coordinate in which they differ most
 
@@ -78,15 +79,16 @@ def following(known: Known, shares: np.ndarray, draws: pd.DataFrame, facts: pd.D
               rng: np.random.Generator) -> np.ndarray:
     """Shares of the next `n` draws. `draws` are those so far, `facts` of `study.ensembles.history_matching.printed`."""
     columns = facts.column.tolist()
-    numbers = draws[columns].to_numpy(float)
-    usable = (np.isfinite(numbers) & (numbers > 0)).all(axis=1)
+    floors = facts.high.to_numpy(float) * FLOOR
+    numbers = np.maximum(draws[columns].to_numpy(float), floors)
+    usable = np.isfinite(numbers).all(axis=1)
     off = factors(draws, facts).max(axis=1).to_numpy()
     nearest = [place for place in np.argsort(off, kind="stable") if usable[place]][:MAX_FITTED]
-    emulator = fit(known, shares[nearest], draws[columns].iloc[nearest])
+    emulator = fit(known, shares[nearest], pd.DataFrame(numbers[nearest], columns=columns))
     tried = _tried(shares[nearest[:AROUND]], rng)
     places = coordinates(known, tried)
     mean, deviation = emulator.expected(places)
-    low, high = np.log(facts.low.to_numpy(float)), np.log(facts.high.to_numpy(float))
+    low, high = np.log(np.maximum(facts.low.to_numpy(float), floors)), np.log(facts.high.to_numpy(float))
     away = np.maximum(np.maximum(mean - high, low - mean), 0)
     expected, hoped = away.max(axis=1), np.maximum(away - deviation, 0).max(axis=1)
     return tried[_apart(places, hoped, _apart(places, expected, [], n - n // 2), n)]

@@ -15,9 +15,10 @@ import pandas as pd
 from model.events.streams import stream
 from study.documents import priors
 from study.ensembles import kept, nearest_machine
-from study.ensembles.history_matching import factors, printed
-from study.ensembles.nearest_machine import Machine
+from study.ensembles.history_matching import factors
+from study.ensembles.nearest_machine import LEAST, Machine, compared
 from study.errors import UserError
+from study.experiments.protocol import Drawn
 from study.project import digest
 from study.sweeps import tasks
 from study.sweeps.sweep import Sweep
@@ -49,30 +50,30 @@ def nearest(name: str, module: str, parameters: dict[str, Any], n: int, n_waves:
     drawn = tasks.drawn_of(module, tuple(parameters.items()))
     known = drawn.known
     shares, draws = priors.shares(known, n, seed), _made(of_draws(name, module, parameters, n, seed), run)
-    facts = printed(draws, drawn.printed_runs)
+    draws, facts = compared(drawn, draws)
     least = [_off(draws, facts).min()]
     for wave in range(n_waves):
         more = emulated.following(known, shares, draws, facts, WAVE, stream(seed, f"wave {wave}"))
         shares = np.vstack([shares, more])
         seeds = range(seed + 1 + len(draws), seed + 1 + len(draws) + len(more))
-        made = _made(of_values(name, module, parameters, priors.at(known, more), seeds), run)
+        made, _ = compared(drawn, _made(of_values(name, module, parameters, priors.at(known, more), seeds), run))
         draws = pd.concat([draws, made], ignore_index=True)
         least.append(_off(draws, facts).min())
-    return _chosen(name, module, parameters, draws, facts, seed, run, least)
+    return _chosen(name, module, parameters, drawn, draws, facts, seed, run, least)
 
 
-def _chosen(name: str, module: str, parameters: dict[str, Any], draws: pd.DataFrame, facts: pd.DataFrame, seed: int,
-            run: Run, least: list[float]) -> Machine:
-    values = [column for column in draws if "/" not in column and column not in ("of_seed", "status")]
+def _chosen(name: str, module: str, parameters: dict[str, Any], drawn: Drawn, draws: pd.DataFrame, facts: pd.DataFrame,
+            seed: int, run: Run, least: list[float]) -> Machine:
+    values = [unknown.name for unknown in (*drawn.known.priors, *drawn.known.switches)]
     first = _off(draws, facts).nsmallest(CANDIDATES).index
     seeds = [seed + i for i in range(SEEDS)]
     cases = draws.loc[np.repeat(first, SEEDS), values].reset_index(drop=True)
-    made = _made(of_values(name, module, parameters, cases, seeds * len(first)), run)
+    made, _ = compared(drawn, _made(of_values(name, module, parameters, cases, seeds * len(first)), run))
     columns = facts.column.tolist()
-    means = np.exp(np.log(made[columns]).groupby(made.index // SEEDS).mean())
+    means = np.exp(np.log(made[columns].clip(lower=LEAST)).groupby(made.index // SEEDS).mean())
     best = int(_off(means, facts).argmin())
     chosen = made.iloc[best * SEEDS]
-    return Machine(of=nearest_machine.digest_of(tasks.drawn_of(module, tuple(parameters.items()))),
+    return Machine(of=nearest_machine.digest_of(drawn),
                    values=chosen[values].to_dict(), seeds=tuple(seeds), factor=float(_off(means, facts).iloc[best]),
                    n_draws=len(draws), after_waves=tuple(map(float, least)))
 

@@ -15,6 +15,7 @@ which a metaslab has 64 MiB. Groups, their throttle and the pages that the datab
 `group_scale` in `data/priors.toml`. `exchange_machine` makes the slice.
 """
 import math
+from typing import Any
 
 import pandas as pd
 
@@ -25,20 +26,22 @@ from model.zfs.metaslab.metaslab_group import weigh_all
 from model.zfs.metaslab.state import MetaslabParams
 from model.zfs.vdev.raid import asize as asize_of
 from study.documents import priors
-from study.ensembles import ensembles, kept
+from study.ensembles import ensembles, history_matching, kept
 from study.ensembles.effects import Effect
-from study.ensembles.ensembles import AFTER, BEFORE
+from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, order_entry
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.exchange_machine import BLOCK, EXPERIMENT, Setup, setup, with_values
-from study.experiments.protocol import Comparison, table_of
+from study.experiments.protocol import Comparison, Drawn, table_of
 from study.memo import ByKey
 from study.pools import engine_share
 
 WARM_S, PACE_S = 10.0, 10.0         # until the throttle has settled; and to measure how fast a pool ages: some ten groups
 STEPS_TO_SETTLE = 20                # of PACE_S at most, until what is written keeps up with what is changed
+
+PRINTED = "bourbonnais-2010/change"      # the published run that has the gain
 
 Runs = Comparison[Setup, Window]
 
@@ -249,20 +252,35 @@ def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. Nothing is fitted, because no level was
     published; the claim is about the gain, so that stands beside each case in %. Draws of pools so full and old that no log
     block finds room any more are left out: ZFS would have each commit wait for a group, which is not modelled."""
-    def simulate_case(values: dict, case_seed: int, variant: str) -> dict[str, float]:
+    of_draws = drawn(seconds)
+    cases = ensembles.cases(of_draws.known, draws, seeds, seed, ensembles.NUMBERS)
+    cases = cases.assign(pool_fill=[with_values(seconds, case).pool_fill for case in cases.to_dict("records")])
+    results = ensembles.run(cases, of_draws.simulate, ensemble=of_draws.ensemble)
+    results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
+    return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)
+
+
+def drawn(seconds: float, **others: Any) -> Drawn:
+    """What a draw is made of: see `study.experiments.protocol`. Nothing is taken of `others`: they are drawn."""
+    known = priors.read(EXPERIMENT)
+
+    def simulate(values: dict, seed: int, variant: str) -> dict[str, float]:
         try:
             machine = with_values(seconds, values)
-            return quantities(run(machine, variant, case_seed), machine)
+            return quantities(run(machine, variant, seed), machine)
         except PoolFull:
             return dict.fromkeys(UNITS, math.nan)
 
-    known = priors.read(EXPERIMENT)
-    cases = ensembles.cases(known, draws, seeds, seed, ensembles.NUMBERS)
-    cases = cases.assign(pool_fill=[with_values(seconds, case).pool_fill for case in cases.to_dict("records")])
     ensemble = kept.Ensemble("exchange", __name__, (seconds, ensembles.parts_of(known)))
-    results = ensembles.run(cases, simulate_case, ensemble=ensemble)
-    results = results.assign(**{f"{AFTER}/{GAIN}": EFFECT.of(results)})
-    return results[results[f"{AFTER}/{GAIN}"].notna()].reset_index(drop=True)
+    return Drawn(known, VARIANTS, simulate, ensemble, {}, compared)
+
+
+def compared(draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draws with the gain, and what was printed of it, as shares of what was."""
+    column = f"{AFTER}/{GAIN}"
+    of_draws = draws.assign(**{column: 1 + EFFECT.of(draws) / 100})
+    facts = history_matching.printed(of_draws, {AFTER: PRINTED})
+    return of_draws, facts.assign(**{end: 1 + facts[end] / 100 for end in ("printed", "low", "high")})
 
 
 EFFECT = Effect(TRANSFERS, "gain", order_entry.LABELS | order_entry.GROUPS | {

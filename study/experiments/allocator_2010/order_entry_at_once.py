@@ -2,11 +2,15 @@
 
 Nothing was printed of the machine before the change, but what the change did.
 """
+from typing import Any
+
 import pandas as pd
 
-from study.documents import published
-from study.ensembles import ensembles, history_matching
+from study.documents import priors, published
+from study.ensembles import ensembles, history_matching, kept
 from study.ensembles.ensembles import AFTER
+from study.experiments.allocator_2010 import order_entry
+from study.experiments.protocol import Drawn
 
 PRINTED = ("lutz-2010/order-entry-change", "lutz-2010/order-entry-series")
 CYCLE = "lutz-2010/order-entry-cycle"
@@ -19,11 +23,32 @@ SHOWN = {GAIN: "gain (%)", REDUCTION: "less variability (%)", R_SQUARED: "R² of
 def factors_off(results: pd.DataFrame) -> pd.DataFrame:
     """By which factor each draw of `order_entry.predict` is off gain, steadiness and R². Throughput and variability count as
     shares of what they were."""
-    draws = ensembles.unfitted(results)
+    return history_matching.factors(*compared(ensembles.unfitted(results)))
+
+
+def compared(draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draws, and what was printed, with gain and steadiness as shares of what was."""
     facts = pd.concat(history_matching.printed(draws, {AFTER: run}) for run in PRINTED).set_index("column")
-    ends = pd.DataFrame({end: _as_shares(facts[[end]].T).iloc[0] for end in ("low", "high")})
-    shares = pd.DataFrame({"column": ends.index, "low": ends.min(axis=1), "high": ends.max(axis=1)})
-    return history_matching.factors(_as_shares(draws), shares)
+    ends = pd.DataFrame({end: _as_shares(facts[[end]].T).iloc[0] for end in ("printed", "low", "high")})
+    shares = pd.DataFrame({"column": ends.index, "printed": ends.printed, "low": ends[["low", "high"]].min(axis=1),
+                           "high": ends[["low", "high"]].max(axis=1)}).reset_index(drop=True)
+    return _as_shares(draws), shares
+
+
+def drawn(n_runs: int, cycle_runs: int, *, n_users: int, record_kib: float, scale: int, window_s: float,
+          **others: Any) -> Drawn:
+    """What a draw is made of: see `study.experiments.protocol`. Of `others`, disks, fill and age, nothing is taken: they are
+    drawn."""
+    fixed = dict(n_users=n_users, record_kib=record_kib, scale=scale, window_s=window_s)
+    known = priors.read(order_entry.EXPERIMENT)
+
+    def simulate(values: dict, seed: int, variant: str) -> dict[str, float]:
+        row, = order_entry.of_case(values | {"seed": seed}, fixed, n_runs, cycle_runs)
+        names = (column.removeprefix(f"{variant}/") for column in SHOWN if column in row)
+        return {name: row[f"{variant}/{name}"] for name in names}
+
+    ensemble = kept.Ensemble("order-entry", __name__, (fixed, n_runs, cycle_runs, ensembles.parts_of(known)))
+    return Drawn(known, (AFTER,), simulate, ensemble, {}, compared)
 
 
 def _as_shares(numbers: pd.DataFrame) -> pd.DataFrame:

@@ -23,9 +23,10 @@ from model.databases.postgres.pgbench import PAGE_BYTES
 from study import memo
 from study.documents import claims, priors, published
 from study.documents.priors import Known
-from study.ensembles import ensembles, kept
+from study.ensembles import at_once, ensembles, history_matching, kept
 from study.experiments.postgres_2008 import curves
 from study.experiments.postgres_2008.curves import Run
+from study.experiments.protocol import Drawn
 from study.machines import scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
@@ -216,6 +217,7 @@ ENOUGH_S = {    # real seconds in the ensemble, of tests of which not all is nee
 TARGETS = {"zfs-no-zil": "zfs-no-zil-15"}       # published of four completion targets together: the one that all others have
 
 
+COARSER = 4             # the machine of a draw is so much smaller than the notebook's
 FITTED = "working_gib"          # the working set: the one constant
 FIT_RANGE_GIB = (4.0, 40.0)
 PHASES = "write.phases"         # as many of them as there are in a second of writes: falls as the working set grows
@@ -235,14 +237,31 @@ def baseline() -> ensembles.Fit:
 def predict(scale: int, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble (`study.ensembles.ensembles`) of the tests that claims are about; the working set is fitted on the UFS
     run."""
-    def simulate(values: dict, case_seed: int, name: str) -> dict[str, float]:
-        numbers = quantities(run(TARGETS.get(name, name), values, max(1, scale // int(values["finer_scale"])), case_seed,
+    of_draws = _drawn(scale)
+    cases = ensembles.cases(of_draws.known, draws, seeds, seed, ensembles.NUMBERS)
+    return _with_ratios(ensembles.run(cases, of_draws.simulate, baseline(), PREDICTED, of_draws.ensemble))
+
+
+def drawn(scale: int, **others: Any) -> Drawn:
+    """What a draw is made of, to the ensemble's scale: see `study.experiments.protocol`. Nothing is taken of `others`."""
+    return _drawn(COARSER * scale)
+
+
+def _drawn(scale: int) -> Drawn:
+    def simulate(values: dict, seed: int, name: str) -> dict[str, float]:
+        numbers = quantities(run(TARGETS.get(name, name), values, max(1, scale // int(values["finer_scale"])), seed,
                                  seconds=ENOUGH_S.get(name)))
         return numbers | {PHASES: 1 / max(numbers["write.phase"], 1.0)}
 
-    cases = ensembles.cases(known(), draws, seeds, seed, ensembles.NUMBERS)
-    ensemble = kept.Ensemble("postgres-checkpoints", __name__, scale, HARDWARE)
-    results = ensembles.run(cases, simulate, baseline(), PREDICTED, ensemble)
+    def compared(draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        both = _with_ratios(draws)
+        return both, history_matching.printed(both, printed_runs)
+
+    ensemble, printed_runs = kept.Ensemble("postgres-checkpoints", __name__, scale, HARDWARE), at_once.runs_of(DOCUMENT)
+    return Drawn(known(), PREDICTED, simulate, ensemble, printed_runs, compared)
+
+
+def _with_ratios(results: pd.DataFrame) -> pd.DataFrame:
     return results.assign(**{ratio: results[over] / results[under] for ratio, (over, under) in RATIOS.items()})
 
 

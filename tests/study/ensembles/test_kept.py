@@ -14,13 +14,15 @@ from test_ensembles import KNOWN, simulate
 
 from model.jit import sources
 from study import project
+from study.commands.sweep import OF_ENSEMBLE
 from study.ensembles import ensembles, kept
 from study.ensembles.kept import HANDFUL, DoesNotComeOut, Ensemble
 from study.errors import UserError
 from study.experiments.ladders_2009.readings import LADDERS
 from study.pools import engine_share
 from study.project import NOTEBOOKS, ROOT
-from study.runs import catalogue, plan
+from study.runs import catalogue, parameters, plan
+from study.sweeps import tasks
 
 CALLS = [(n,) for n in range(12)]
 
@@ -192,11 +194,19 @@ def test_what_runs_have_simulated_whole_is_kept(tmp_path, monkeypatch):
     assert [made.rows for made in kept.read(asked.file)][1] == squares(1)
 
 
+def ensemble_of_draws(notebook):
+    path = catalogue.find(notebook)
+    defaults = parameters.resolve(path, catalogue.STUDY[notebook].parameters, {})
+    of_draws = {name: value for name, value in defaults.items() if name not in OF_ENSEMBLE}
+    return tasks.drawn_of(catalogue.STUDY[notebook].experiment, tuple(of_draws.items())).ensemble.name
+
+
 def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
     text = "".join(path.read_text() for path in (ROOT / "study" / "experiments").rglob("*.py"))
     named = set(re.findall(r'(?:kept\.Ensemble|all_series|_rows)\("([\w-]+)"', text))
     by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings")}
-    around = {f"{listed.keeps[0]}-nearest" for listed in catalogue.STUDY.values() if "nearest/" in " ".join(listed.reads)}
+    around = {f"{ensemble_of_draws(name)}-nearest" for name, listed in catalogue.STUDY.items()
+              if "nearest/" in " ".join(listed.reads)}
     by_notebook = {name for path in NOTEBOOKS.glob("*.ipynb")
                    for name in re.findall(r'kept_as=\\"([\w-]+)', path.read_text())}
     assert named | by_ladder | around | by_notebook == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
