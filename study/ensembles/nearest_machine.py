@@ -8,6 +8,7 @@
 Numbers printed after a change took part in the search. So it explains, and predicts nothing; no grade is made of it.
 """
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,13 @@ def write(notebook: str, machine: Machine) -> None:
     """As `read` reads it."""
     content = machine.model_dump()
     lines = [f"{name} = {json.dumps(value)}" for name, value in content.items() if name != "values"]
-    lines += ["", "[values]", *(f"{name} = {json.dumps(value)}" for name, value in machine.values.items())]
+    lines += ["", "[values]", *(f"{_key(name)} = {json.dumps(value)}" for name, value in machine.values.items())]
     write_atomically(DATA / FOLDER / f"{notebook}.toml", "\n".join([HEAD, *lines, ""]))
+
+
+def _key(name: str) -> str:
+    """A name as TOML has it: in quotes if it has more than letters, digits, and what joins them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def digest_of(drawn: Any) -> str:

@@ -2,6 +2,7 @@
 
     table = facts(known, draws, effect)                     each condition and number, the most telling first
     rows = over_tolerances(known, matched, effect, NAMES)   the first two among the draws that each tolerance leaves
+    parts = tree(known, draws, effect, NAMES)               the draws in four parts, by three questions at most
 
 A fact tells as much of an effect as it explains of its variance among draws: ε² (T. Kelley, 1935), which is about 0 for what
 has nothing to do with it. A number counts as known to a third of the draws, a condition exactly. Draws give all choices of a
@@ -9,19 +10,21 @@ condition alike odds. Shares of two facts must not be added: among draws that we
 to 95 % of a bootstrap over the draws.
 """
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from study.documents.priors import Known
-from study.ensembles.history_matching import TOLERANCES, Match
+from study.ensembles.history_matching import TOLERANCES, Match, readable
 
 PARTS = 3               # of the draws, by a number: low, middle, high
 SWITCHES = 5            # choices of a condition at most; what has more values is a number
 ENOUGH = 20             # draws: of fewer nothing is told
 RESAMPLES = 499
 SEED = 1
+PARTS_OF_TREE, A_PART = 4, 5    # of the draws, by three questions; draws in one at least
 
 
 def facts(known: Known, draws: pd.DataFrame, effect: pd.Series) -> pd.DataFrame:
@@ -74,6 +77,48 @@ def over_tolerances(known: Known, matched: Match, effect: pd.Series, names: Mapp
             break
     return pd.DataFrame(rows, columns=["within a factor", "left", "most telling", "share (%)", "low", "high", "next",
                                        "its share (%)"])
+
+
+def tree(known: Known, draws: pd.DataFrame, effect: pd.Series, names: Mapping[str, str]) -> pd.DataFrame:
+    """The draws in parts, by questions of which each explains most of what those before it leave (a regression tree of
+    scikit-learn): draws with, draws, low, middle, high (of the effect, least to most), the lowest first. `names`: in words,
+    by name. Of fewer than ENOUGH draws nothing is told."""
+    from sklearn.tree import DecisionTreeRegressor  # takes a second, and most callers of this module need none
+    columns: dict[str, np.ndarray] = {prior.name: draws[prior.name].to_numpy(float) for prior in known.priors}
+    columns |= {f"{switch.name}={choice}": (draws[switch.name] == choice).to_numpy(float)
+                for switch in known.switches for choice in switch.choices}
+    rows: list[tuple] = []
+    if len(draws) >= ENOUGH:
+        table, values = pd.DataFrame(columns), effect[draws.index].to_numpy(float)
+        fitted = DecisionTreeRegressor(max_leaf_nodes=PARTS_OF_TREE, min_samples_leaf=A_PART, random_state=SEED).fit(
+            table.to_numpy(), values)
+        leaves = fitted.apply(table.to_numpy())
+        for leaf, questions in _questions(fitted.tree_):
+            of_leaf = values[leaves == leaf]
+            words = [_in_words(table.columns[column], is_above, at, known, names) for column, is_above, at in questions]
+            rows.append(("; ".join(words) or "any", len(of_leaf), of_leaf.min(), np.median(of_leaf), of_leaf.max()))
+    table = pd.DataFrame(rows, columns=["draws with", "draws", "low", "middle", "high"])
+    return table.sort_values("middle", kind="stable", ignore_index=True)
+
+
+def _questions(of: Any, node: int = 0, asked: tuple = ()) -> list[tuple[int, tuple]]:
+    """Each leaf of a tree, and what leads to it: (column, is above, at)."""
+    if of.children_left[node] == of.children_right[node]:
+        return [(node, asked)]
+    column, at = int(of.feature[node]), float(of.threshold[node])
+    return [leaf for child, is_above in ((of.children_left[node], False), (of.children_right[node], True))
+            for leaf in _questions(of, child, (*asked, (column, is_above, at)))]
+
+
+def _in_words(column: str, is_above: bool, at: float, known: Known, names: Mapping[str, str]) -> str:
+    name, _, choice = column.partition("=")
+    what = names.get(name, name.removesuffix("_ns").replace("_", " "))
+    if choice:
+        switch = next(switch for switch in known.switches if switch.name == name)
+        others = [names.get(str(other), str(other)) for other in switch.choices if str(other) != choice]
+        return f"{what}: {names.get(choice, choice) if is_above else ' or '.join(others)}"
+    prior = next(prior for prior in known.priors if prior.name == name)
+    return f"{what} {'above' if is_above else 'up to'} {readable(prior, at)}"
 
 
 def metrics(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """What would come out if conditions had the odds that sources give them (`study.documents.odds`), and not equal ones.
 
     table = weighted.table(results, "06_exchange", "exchange")
-    weighted.sentence(table)
+    weighted.sentence(table, "exchange-gain")
 
 The draws are those that a claim is graded by (`study.grades.left`), weighed anew. No grade is made with weights, and no draw
 is simulated again. Both ranges are 5 to 95 %, taken in the same way, so that only the odds differ. *Place* is the share of
@@ -50,14 +50,15 @@ def metrics(rows: pd.DataFrame) -> pd.DataFrame:
                         columns=["name", "value", "unit"])
 
 
-def sentence(rows: pd.DataFrame) -> str:
-    """How far the middle and the place of the published number move, at most."""
-    told = rows.dropna(subset=["weighted, place (%)"])
-    if told.empty:
-        return "Too few draws are left for weights to say anything."
-    moved = (told["weighted, place (%)"] - told["equal, place (%)"]).abs()
-    farthest = told.loc[moved.idxmax()]
-    return (f"By these odds the place of the published number among the draws moves most for {farthest['claim']}: from "
-            f"{farthest['equal, place (%)']:.0f} to {farthest['weighted, place (%)']:.0f} %. The range was "
-            f"{farthest['equal, low']:.3g} to {farthest['equal, high']:.3g} and is "
-            f"{farthest['weighted, low']:.3g} to {farthest['weighted, high']:.3g}.")
+def sentence(rows: pd.DataFrame, claim: str) -> str:
+    """What the odds do to one claim of a `table`."""
+    row = rows.set_index("claim").loc[claim]
+    draws, as_good = f"{row['draws']:.0f}", f"{row['as good as']:.0f}"
+    if pd.isna(row["weighted, middle"]):
+        return f"The {draws} draws are as good as {as_good} of equal weight. Of so few nothing is said."
+    equal, by_odds = ([f"{row[f'{kind}, {end}']:.3g}" for end in ("low", "middle", "high")]
+                      for kind in ("equal", "weighted"))
+    return (f"By equal odds the {draws} draws are {equal[0]} to {equal[2]}, with {equal[1]} in the middle. "
+            f"By those of sources they are {by_odds[0]} to {by_odds[2]}, with {by_odds[1]} in the middle. "
+            f"Published is {row['published']:.3g}. Below it were {row['equal, place (%)']:.0f} % of the draws, and "
+            f"{row['weighted, place (%)']:.0f} % are.")

@@ -48,7 +48,7 @@ STUDY: dict[str, Notebook] = {
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
         keeps=("vdev-cache-oltp", "vdev-cache-oltp-nearest"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+        reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
                "nearest/01_vdev_cache_oltp.toml"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
         experiment="study.experiments.vdev_cache_2007.filebench_oltp",
@@ -71,7 +71,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "02_vdev_cache_seqread": Notebook(
         keeps=("vdev-cache-seqread", "vdev-cache-seqread-nearest"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+        reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
                "nearest/02_vdev_cache_seqread.toml"), minutes=1.0,
         machine="study.experiments.vdev_cache_2007.sequential_reads",
         experiment="study.experiments.vdev_cache_2007.sequential_reads",
@@ -112,8 +112,10 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "04_oltp_gain": Notebook(
-        keeps=("order-entry", "order-entry-map", "order-entry-steps", "order-entry-scales", "order-entry-ages"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/order_entry.csv"), minutes=2.5,
+        keeps=("order-entry", "order-entry-map", "order-entry-steps", "order-entry-scales", "order-entry-ages",
+               "order-entry-nearest"),
+        reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "full_scale/order_entry.csv",
+               "hardware/*.toml", "trials/*/*", "nearest/04_oltp_gain.toml"), minutes=2.5,
         experiment="study.experiments.allocator_2010.order_entry_at_once",
         parameters={
             "n_users": Parameter(kind="int", low=1, high=1024, help="users of the database, in a closed loop"),
@@ -147,8 +149,9 @@ STUDY: dict[str, Notebook] = {
             "engine": ENGINE, "seed": SEED,
         }),
     "06_exchange": Notebook(
-        keeps=("exchange", "exchange-steps"),
-        reads=("claims.toml", "published/*.toml", "priors.toml"), minutes=2.0,
+        keeps=("exchange", "exchange-steps", "exchange-nearest"),
+        reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+               "nearest/06_exchange.toml"), minutes=2.0,
         experiment="study.experiments.allocator_2010.exchange",
         parameters={
             "pool_fill": Parameter(kind="float", low=0.05, high=0.85,
@@ -166,8 +169,9 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "07_pgbench_ladder": Notebook(
-        keeps=("pgbench", "pgbench-readings"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.5,
+        keeps=("pgbench", "pgbench-readings", "pgbench-nearest"),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+               "nearest/07_pgbench_ladder.toml"), minutes=1.5,
         experiment="study.experiments.ladders_2009.pgbench",
         parameters={
             "transactions": Parameter(kind="int", low=1000, high=1_000_000, help="of all clients of pgbench, in each run"),
@@ -192,8 +196,10 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "09_postgres_checkpoints": Notebook(
-        keeps=("postgres-tests", "postgres-memory", "postgres-loads", "postgres-checkpoints"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=2.5,
+        keeps=("postgres-tests", "postgres-memory", "postgres-loads", "postgres-checkpoints",
+               "postgres-checkpoints-nearest"),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+               "nearest/09_postgres_checkpoints.toml"), minutes=2.5,
         experiment="study.experiments.postgres_2008.setups",
         parameters={
             "scale": Parameter(kind="int", low=1, high=64, help="how much smaller the machine is than the one of 2008"),

@@ -18,6 +18,7 @@ GAIN, REDUCTION, R_SQUARED, SKEWNESS = (f"{AFTER}/{name}" for name in (
     "throughput.gain", "variability.reduction", "io_size.r_squared", "cycle.skewness"))
 SHOWN = {GAIN: "gain (%)", REDUCTION: "less variability (%)", R_SQUARED: "R² of I/O size", SKEWNESS: "skewness",
          "farthest": "farthest (factor)"}
+SHARES = {GAIN: "throughput, new over old", REDUCTION: "variability, new over old", R_SQUARED: "R² of I/O size"}
 
 
 def factors_off(results: pd.DataFrame) -> pd.DataFrame:

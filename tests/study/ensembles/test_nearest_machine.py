@@ -70,8 +70,10 @@ def test_it_says_that_it_was_looked_for_with_other_parameters():
 def test_what_is_written_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(nearest_machine, "DATA", tmp_path)
     monkeypatch.setattr(nearest_machine, "data_file", tmp_path.joinpath)
-    nearest_machine.write("a", MACHINE)
-    assert nearest_machine.read("a") == MACHINE
+    odd = MACHINE.model_copy(update={"values": MACHINE.values | {"x25-e.flush_ns": 5.0, 'data on "SSD"': "with the log"}})
+    for machine in (MACHINE, odd):
+        nearest_machine.write("a", machine)
+        assert nearest_machine.read("a") == machine
 
 
 @pytest.mark.parametrize(("text", "words"), [

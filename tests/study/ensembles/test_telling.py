@@ -64,3 +64,26 @@ def test_of_few_draws_or_none_nothing_is_told(draws):
     rows = telling.over_tolerances(KNOWN, nothing, draws.cost, {})
     assert rows.empty
     assert telling.metrics(rows).empty
+
+
+def test_the_tree_asks_what_decides_first_and_holds_all_draws(draws):
+    effect = 100.0 * draws.extra + 10.0 * (draws.cost > draws.cost.median())
+    parts = telling.tree(KNOWN, draws, effect, {"extra": "one more"})
+    assert parts.draws.sum() == len(draws)
+    assert 2 <= len(parts) <= 4
+    assert parts["draws with"].str.contains("one more").all()
+    assert (parts.low.min(), parts.high.max()) == (effect.min(), effect.max())
+    assert (parts.low <= parts.middle).all()
+    assert (parts.middle <= parts.high).all()
+    with_one_more = parts["draws with"].str.contains("one more: 1")
+    assert parts[with_one_more].draws.sum() in (draws.extra.sum(), len(draws) - draws.extra.sum())
+
+
+def test_parts_of_the_tree_are_those_that_their_words_describe(draws):
+    parts = telling.tree(KNOWN, draws, 100.0 * draws.extra, {})
+    assert parts.draws.tolist() == [(draws.extra == 0).sum(), (draws.extra == 1).sum()]
+    assert parts.middle.tolist() == [0.0, 100.0]
+
+
+def test_of_too_few_draws_no_tree_is_made(draws):
+    assert telling.tree(KNOWN, draws.head(telling.ENOUGH - 1), draws.cost.head(telling.ENOUGH - 1), {}).empty

@@ -44,5 +44,5 @@ def test_of_too_few_draws_nothing_is_said(monkeypatch, draws):
     row = table_with(monkeypatch, draws.assign(mode=["plain"] * 3 + ["odd"] * 197), 0.9999)
     assert row["as good as"] < weighted.ENOUGH
     assert np.isnan(row["weighted, middle"])
-    assert weighted.sentence(pd.DataFrame([row])).startswith("Too few draws")
+    assert weighted.sentence(pd.DataFrame([row]), CLAIM).endswith("Of so few nothing is said.")
     assert weighted.metrics(pd.DataFrame([row])).empty
