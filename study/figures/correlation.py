@@ -49,7 +49,7 @@ def scatter(analysis: Analysis, row: str = "test run") -> Figure:
     dots = axes.scatter(x, y, c=analysis.table.index, cmap="viridis", s=14, lw=0)
     ends = np.array([x.min(), x.max()])
     axes.plot(ends, analysis.fit.params[0] + analysis.fit.params[1] * ends, color=RED, lw=1.2)
-    axes.annotate(f"R² = {analysis.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
+    axes.set_title(f"R² = {analysis.fit.rsquared:.2f}", loc="left")
     bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30, ticks=_whole())
     bar.set_label(f"{row}, in the order of time")
     bar.outline.set_visible(False)

@@ -26,12 +26,12 @@ def memory(grown: pd.DataFrame, published: pd.DataFrame, post_bytes: float) -> F
 
 def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, published: float) -> Figure:
     """How much better 8K dedups than 128K: over the share of changed pages, by load and backups, and by clustering."""
-    figure, (left, right) = canvas(aspect=0.7, columns=2, sharey=True)
+    figure, (left, right) = canvas(aspect=0.95, columns=2, sharey=True)
     for style, (load, of_load) in zip(("-", ":"), over_changes.groupby("load", sort=False), strict=True):
         for colour, (backups, rows) in zip(COLOURS, of_load.groupby("backups"), strict=False):
             left.plot(100 * rows.share, rows.gain, style, color=colour, label=f"{backups:.0f}, {load}")
     for colour, (run, rows) in zip(COLOURS, over_runs.groupby("run"), strict=False):
-        right.plot(100 * rows.share, rows.gain, color=colour, label=f"runs of {run}")
+        right.plot(100 * rows.share, rows.gain, color=colour, label=f"{run}")
     for axes in (left, right):
         axes.axhline(published, color=BLACK, lw=0.7, ls="--")
         axes.set_xscale("log")
@@ -39,7 +39,8 @@ def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, published: float)
         axes.set_xlabel("pages changed (%)")
     left.set_ylabel("gain of 8K over 128K")
     left.set_ylim(0.8, 16)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
+    for axes, title, side in ((left, "backups, load", "left"), (right, "changed pages in a run", "right")):
+        figure.legend(*axes.get_legend_handles_labels(), title=title, title_fontsize=7, loc=f"outside lower {side}")
     return figure
 
 

@@ -12,6 +12,7 @@ from study.your_runs.quantities import unit_in_words, with_unit
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
 MAX_CURVES = len(COLOURS)
 MAX_PANELS = 4
+CLOCK = "time since all series have begun (s)"
 
 
 def on_one_clock(table: pd.DataFrame, names: list[str]) -> Figure:
@@ -22,7 +23,7 @@ def on_one_clock(table: pd.DataFrame, names: list[str]) -> Figure:
         axes.plot(table.index, table[name], color=colour, lw=0.8)
         axes.set_title(with_unit(name, table.attrs["units"][name]), loc="left", fontsize=7)
         axes.margins(y=0.1)
-    panels[-1, 0].set_xlabel("s since the series have a clock in common")
+    panels[-1, 0].set_xlabel(CLOCK)
     return figure
 
 
@@ -66,7 +67,7 @@ def levels(table: pd.DataFrame, name: str, changed: Changes) -> Figure:
     axes.plot(seconds, changed.levels, color=BLUE, lw=1.4, drawstyle="steps-mid", label="level")
     for n, place in enumerate(changed.table.place):
         axes.axvline(seconds[int(place) - 1], color=RED, lw=0.8, ls="--", label="" if n else "change")
-    axes.set_xlabel("s since the series have a clock in common")
+    axes.set_xlabel(CLOCK)
     axes.set_ylabel(_wrapped(name, table.attrs["units"][name]))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2, columnspacing=1)
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(table[name]))))

@@ -159,6 +159,20 @@ def test_a_slider_takes_only_what_is_possible_beside_the_others(listed):
     assert asked == [{"n": 3, "layout": "stripe"}]
 
 
+def test_a_list_offers_only_what_is_possible_beside_the_others(listed):
+    listed(disk={"kind": "str", "choices": ("slow", "fast")}, log={"kind": "str", "choices": ("none", "slow", "fast")})
+
+    def machine(disk, log):
+        if log not in ("none", disk):
+            raise UserError("disks of two kinds")
+    box = sliders.explore(HERE, lambda **values: [1], bars, possible=machine, within=["log"], disk="slow", log="slow")
+    assert (box.controls["log"].options, box.controls["log"].value) == (("none", "slow"), "slow")
+    box.controls["disk"].value = "fast"
+    assert (box.controls["log"].options, box.drawn_of) == (("none", "fast"), {"disk": "fast", "log": "none"})
+    box.reset.click()
+    assert box.drawn_of == {"disk": "slow", "log": "slow"}
+
+
 def test_a_slider_of_decimals_ends_where_the_machine_does(listed):
     listed(fill={"kind": "float", "low": 0, "high": 1}, size={"kind": "int", "choices": (1, 2)})
 
