@@ -3,22 +3,64 @@
 What is printed is text as it is: `[bold]` and `:x:` in a value are no marks of Rich's.
 """
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+GAP = 2     # columns of the terminal between two of a table
+
+
+class Fitting(Table):
+    """A table that gives way to the terminal. Heads wrap first, then cells, between words. Where words would have to be cut,
+    each row is a block of names and values."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = _widths(self.columns, options.max_width)
+        if widths is None:
+            yield from self._blocks()
+            return
+        for column, width in zip(self.columns, widths, strict=True):
+            column.width = width
+        yield from super().__rich_console__(console, options)
+
+    def _blocks(self) -> Iterator[RenderableType]:
+        names = [str(column.header) for column in self.columns]
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            yield str(row[0])
+            yield page({f"  {name}": str(cell) for name, cell in zip(names[1:], row[1:], strict=True) if cell})
+
+
+def _widths(columns: Sequence[Column], room: int) -> list[int] | None:
+    """A width for each column, at which no word is cut; None where there is no room for that."""
+    room -= GAP * (len(columns) - 1)
+    widths = [_widest(column, str.splitlines, str.splitlines) for column in columns]
+    for of_cell in (str.splitlines, str.split):
+        least = [width if column.no_wrap else _widest(column, str.split, of_cell)
+                 for column, width in zip(columns, widths, strict=True)]
+        if sum(least) <= room:
+            while sum(widths) > room:
+                can_give = [place for place, width in enumerate(widths) if width > least[place]]
+                widths[max(can_give, key=widths.__getitem__)] -= 1
+            return widths
+    return None
+
+
+def _widest(column: Column, of_head: Callable[[str], list[str]], of_cell: Callable[[str], list[str]]) -> int:
+    parts = [*of_head(str(column.header)), *itertools.chain.from_iterable(of_cell(str(cell)) for cell in column.cells)]
+    return max(map(cell_len, parts), default=1)
 
 
 def table(*columns: str, whole: str = "") -> Table:
-    """A plain table. In a narrow terminal long cells go on in the next line; nothing is cut off. Names in the column
-    `whole`, which one may want to copy, stay in one piece from 80 columns on."""
-    made = Table(box=None, pad_edge=False)
+    """A plain table, which fits the terminal. Names in the column `whole`, which one may want to copy, stay in one piece."""
+    made = Fitting(box=None, pad_edge=False)
     for name in columns:
-        made.add_column(name, overflow="fold", no_wrap=name == whole and out.width >= 80)
+        made.add_column(name, overflow="fold", no_wrap=name == whole)
     return made
 
 

@@ -14,7 +14,7 @@ from study.runs.plan import plan
 from study.runs.runner import run
 
 pytest_plugins = ["support.imported_runs"]
-FIRST = ("test_reproduction.py",)       # what it compiles, all later tests find compiled
+FIRST = ("test_reproduction.py", "test_whole_reproduction.py")     # what they compile, all later tests find compiled
 COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replays"}     # folders
 LONGEST = ("test_zfs_files.py", "test_exchange.py")
 BROWSER = ("test_jupyterlab.py",)       # a notebook is work for minutes, so all workers take part

@@ -23,11 +23,14 @@ def advise(
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 
+    Sections dedup and lun of the file ask whether dedup pays and whether a partition should begin elsewhere.
+    "Do not" is an answer. Keys: docs/scenarios.md.
+
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
     from study.machines.run_length import BUDGET
+    from study.predictions import advice_page, bounds, recipes, storage_steps
     from study.predictions import advise as advising
-    from study.predictions import bounds, recipes
     from study.predictions.predict import EXPERIMENTS, taken_by_default
     from study.runs import progress
     if database not in advising.DATABASES:
@@ -41,13 +44,15 @@ def advise(
                         "two-disks-and-an-ssd.toml")
     else:
         given_files.refuse_endless(hardware, given_files.TEXT)
-        mine = advising.read(hardware, database)
+        mine, asked = advising.read(hardware, database), storage_steps.read(hardware)
         content = advising.content_of(hardware, database)[0]
         taken = (*taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
         err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
         with console.counting("runs") as tell, progress.telling(tell):
+            storage = storage_steps.of(mine[0], asked, draws)
             advice = advising.advise(*mine, draws)
             shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
             why = advising.why_more(mine[0], advice, shares, BUDGET)
-        advice = advice._replace(bound_by=shares, why_more=why, notes=taken)
-        give(advice, as_json, lambda: advising.say(advice, out))
+        advice = advice._replace(bound_by=shares, why_more=why, notes=taken, storage=storage,
+                                 not_asked=storage_steps.not_asked(asked))
+        give(advice, as_json, lambda: advice_page.say(advice, out))

@@ -25,8 +25,8 @@ def align(
     The last column is the sector to begin at instead.
 
     The file may hold several disks. All forms of `fdisk -l` are read, in any language.
-    Cylinders are refused where they do not prove a start.
-    So are `sfdisk -d`, `gdisk -l`, `gpart show` and `prtvtoc`.
+    So are `sfdisk -d`, `gdisk -l`, `gpart show`, `prtvtoc`, and of Windows `wmic partition get` and `Get-Partition`.
+    Starts that are rounded are refused, and cylinders that do not prove a start.
     The disk is taken to be the LUN as a whole, from its first byte.
 
     Takes a second.

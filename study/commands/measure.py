@@ -1,4 +1,5 @@
 """`study measure`: a ladder of settings on a real PostgreSQL, on the machine at hand."""
+import shlex
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -105,8 +106,8 @@ def _runs(to_do: "Plan", of: Any, folder: Path, wal_folder: Path | None, label: 
     for n, path in enumerate(fio, start=1):
         [given] = given_runs.given([path], f"{label}/fio/{n}")
         of_fio.append(imports.imported(given, imports.Options()).run_id)
-    for one in run.all_of(to_do, of, run.Places(folder, wal_folder), label, files, list(dict.fromkeys(of_fio))):
-        tell(one)
+    for finished in run.all_of(to_do, of, run.Places(folder, wal_folder), label, files, list(dict.fromkeys(of_fio))):
+        tell(finished)
 
 
 def _run(to_do: "Plan", label: str, work: Callable[[Callable[["Done"], None]], None]) -> "list[Done]":
@@ -117,12 +118,12 @@ def _run(to_do: "Plan", label: str, work: Callable[[Callable[["Done"], None]], N
     ends: list[float] = []
     err.print(f"{counted(len(to_do.runs), 'run')}, about {_minutes(to_do.seconds)} in all")
 
-    def tell(one: "Done") -> None:
-        done.append(one)
+    def tell(finished: "Done") -> None:
+        done.append(finished)
         ends.append(time.monotonic())
         each = (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else to_do.seconds / len(to_do.runs)
         left = (len(to_do.runs) - len(done)) * each
-        err.print(f"{len(done)} of {len(to_do.runs)}: {one.run.rung.name}, {number(one.tps)} TPS; "
+        err.print(f"{len(done)} of {len(to_do.runs)}: {finished.run.rung.name}, {number(finished.tps)} TPS; "
                   f"{_minutes(left)} left", soft_wrap=True)
     try:
         with processes.stoppable(), console.doing("measuring"):
@@ -148,15 +149,15 @@ def _say_plan(to_do: "Plan", rungs: "list[Rung]", label: str, version: str) -> N
     out.print(f"at most {to_do.disk_bytes / GIB:.2f} GiB of disk and {to_do.memory_bytes / GIB:.2f} GiB of memory")
     out.print(console.page({rung.name: f"{rung.change}; scale {rung.scale}, {counted(rung.clients, 'client')}"
                             + (f"; unsafe: {rung.unsafe}" if rung.unsafe else "") for rung in rungs}))
-    out.print("order: " + ", ".join(f"{one.rung.name}/{one.repeat}" for one in to_do.runs), soft_wrap=True)
+    out.print("order: " + ", ".join(f"{planned.rung.name}/{planned.repeat}" for planned in to_do.runs), soft_wrap=True)
 
 
 def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
     from study.measure import explained, sets
     shown = console.table("rung", "TPS", "mean response, ms", "change")
     for rung in rungs:
-        rates = [one.tps for one in done if one.run.rung.name == rung.name]
-        times = [one.mean_ms for one in done if one.run.rung.name == rung.name]
+        rates = [finished.tps for finished in done if finished.run.rung.name == rung.name]
+        times = [finished.mean_ms for finished in done if finished.run.rung.name == rung.name]
         shown.add_row(rung.name, ", ".join(map(number, rates)), ", ".join(map(number, times)),
                       rung.change + (f" (unsafe: {rung.unsafe})" if rung.unsafe else ""))
     out.print(shown)
@@ -164,12 +165,17 @@ def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
     if others == others:
         out.print(f"other programs took {others:.0%} of the processors meanwhile" + (
             "; for rates of the machine alone, measure while nothing else runs" * (others > DISTURBED)), soft_wrap=True)
-    out.print(f"kept as '{label}'; beside the prediction: study run 12 -p measured={label!r}", soft_wrap=True)
+    out.print(f"kept as '{label}'; beside the prediction: {notebook_of(label)}", soft_wrap=True)
+
+
+def notebook_of(label: str) -> str:
+    """What to type for notebook 12 on a ladder, whatever its label holds."""
+    return shlex.join(["study", "run", "12", "-p", f"measured={label}"])
 
 
 def _plain(to_do: "Plan", label: str, done: "list[Done]") -> dict[str, Any]:
     return {"label": label, "seed": to_do.seed, "sizes": to_do.sizes, "seconds": to_do.seconds,
             "disk_bytes": to_do.disk_bytes, "memory_bytes": to_do.memory_bytes,
-            "order": [{"rung": one.rung.name, "repeat": one.repeat} for one in to_do.runs],
-            "runs": [{"run_id": one.report.run_id, "rung": one.run.rung.name, "repeat": one.run.repeat, "tps": one.tps,
-                      "response_mean_ms": one.mean_ms} for one in done]}
+            "order": [{"rung": planned.rung.name, "repeat": planned.repeat} for planned in to_do.runs],
+            "runs": [{"run_id": finished.report.run_id, "rung": finished.run.rung.name, "repeat": finished.run.repeat,
+                      "tps": finished.tps, "response_mean_ms": finished.mean_ms} for finished in done]}

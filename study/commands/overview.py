@@ -4,6 +4,7 @@ What came out is taken from the run with defaults, if there is one of the notebo
 `paper/results.json`, and the page says which.
 """
 import base64
+import re
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,7 @@ FACES = {
     "10_your_ladder": "your_ladder", "11_your_runs": "series", "12_measured_ladder": "measured_rates",
     "13_dedup": "dedup_cliff", "14_lun_alignment": "alignment_map", "15_storage_tiers": "tiers_frontier_then",
     "90_model_vs_zfs": "lines_over_time", "91_published_setups": "published_ratios"}
+LONG = 240      # letters of a verdict
 STYLE = "text-align: left; vertical-align: top; white-space: normal"
 
 
@@ -85,7 +87,15 @@ def _where(entry: Entry) -> str:
                 f"<code>.venv/bin/study run {entry.name[:2]}</code>")
     if not entry.verdict:
         return "Run here; its last cell shows the verdict."
-    return f"Verdict of the run here: {escape(entry.verdict)}"
+    return f"Verdict of the run here: {escape(_in_short(entry.verdict))}"
+
+
+def _in_short(verdict: str) -> str:
+    """The first fact of a long verdict."""
+    if len(verdict) <= LONG:
+        return verdict
+    first, *_ = re.split(r"(?<=\))[.;,] |[.;] ", verdict, maxsplit=1)
+    return f"{first}. Its last cell has more."
 
 
 def _answer(published: str, answer: str, grade: str) -> str:

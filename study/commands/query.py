@@ -43,6 +43,7 @@ def query(sql: str, form: str, to: Path | None, out: Console) -> None:
         try:
             answer = connection.execute(_one_question(sql)).df()
         except duckdb.Error as error:
+            store.refuse_damaged(error)
             raise UserError(f"the query fails ({_message(error)}); docs/run-store.md lists tables and columns") from None
     if form == "table" and to is None:
         show(answer, out)

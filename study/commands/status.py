@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
+from rich.table import Table
 
 from study import console
 from study.commands import result
@@ -104,14 +105,31 @@ def _give(states: list[State], as_json: bool, out: Console) -> None:
 
 
 def _say(states: list[State], out: Console) -> None:
-    shown = console.table("notebook", "state", "would take", whole="notebook")
-    for state in states:
-        shown.add_row(state.name, state.state, "" if state.minutes is None else _in_words(state.minutes))
-    out.print(shown)
     notebooks = [state for state in states if not state.name.startswith(ENSEMBLE)]
+    if of_study := [state for state in notebooks if state.name in catalogue.STUDY]:
+        out.print(_of_notebooks(of_study))
+    for state in notebooks:
+        if state.name not in catalogue.STUDY:
+            takes = "" if state.minutes is None else f"; would take {_in_words(state.minutes)}"
+            out.print(f"{state.name}\n  {state.state}{takes}", soft_wrap=True)
+    if kept := [state for state in states if state.name.startswith(ENSEMBLE)]:
+        shown = console.table("kept ensemble", "state", whole="kept ensemble")
+        for state in kept:
+            shown.add_row(state.name.removeprefix(ENSEMBLE), state.state)
+        out.print(shown)
     to_run = [state.minutes for state in notebooks if state.minutes is not None]
     out.print(f"{len(to_run)} of {len(notebooks)} would run, one after another in {_in_words(sum(to_run))}" if to_run
               else f"{len(notebooks)} {'is' if len(notebooks) == 1 else 'are'} current; nothing would run")
+
+
+def _of_notebooks(states: list[State]) -> Table:
+    """How long each would take stands there if any of them would run."""
+    would = any(state.minutes is not None for state in states)
+    shown = console.table("notebook", "state", *(["would take"] if would else []), whole="notebook")
+    for state in states:
+        takes = "" if state.minutes is None else _in_words(state.minutes)
+        shown.add_row(state.name, state.state, *([takes] if would else []))
+    return shown
 
 
 def _in_words(minutes: float) -> str:

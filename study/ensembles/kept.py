@@ -6,6 +6,7 @@ gives what `function` returns for each of `calls`: rows, which are dicts of numb
 calls, code and data. Of its calls a handful, drawn at random each time, are simulated anew. They must give what the file
 has, to DIGITS digits, or the run ends with `DoesNotComeOut`. All others are read. A digest tells whether the file was
 altered. A handful is HANDFUL calls, fewer where these would take more than BUDGET_S of processor time, and one at least.
+Outside of a batch run, as in JupyterLab, none is simulated anew: whoever looks at a notebook need not wait for it.
 
 Where no file counts, all calls are simulated. A batch run then writes the file into its own folder, and `study reproduce
 --accept` copies it from there. `study reproduce --whole` reads no file and simulates all calls.
@@ -85,20 +86,28 @@ def rows(ensemble: Ensemble | None, function: Function, calls: list[tuple],
     known = read(ensemble.file)
     shared = _with_shared(calls, share, known[0])
     drawn = sorted(random.SystemRandom().sample(range(len(calls)), _handful(ensemble, len(calls))))
-    again = on_all_processors(_once_more, [(function, shared[call]) for call in drawn])
+    again = on_all_processors(_once_more, [(function, shared[call]) for call in drawn]) if drawn else []
     for call, new in zip(drawn, again, strict=True):
         if difference := _difference(known[call], new):
             raise DoesNotComeOut(f"data/ensembles/{ensemble.file.name}: {difference}, in call {call}; find out why, or "
                                  "simulate all of them with study reproduce --whole")
     for of_call in known:
         engine_share.restore(of_call.pools)
-    print(f"{len(calls) - len(drawn)} of {len(calls)} cases are read from data/ensembles/{ensemble.file.name}. Drawn at "
-          f"random and simulated anew: {', '.join(map(str, drawn))}. They came out the same to {DIGITS} digits.")
+    print(f"{len(calls) - len(drawn)} of {len(calls)} cases are read from data/ensembles/{ensemble.file.name}. "
+          f"{_how_it_was_checked(drawn)}")
     return [of_call.rows for of_call in known]
 
 
+def _how_it_was_checked(drawn: list[int]) -> str:
+    if not drawn:
+        return "Here none is simulated anew; study run and make reproduce draw some at random and do."
+    return (f"Drawn at random and simulated anew: {', '.join(map(str, drawn))}. They came out the same to {DIGITS} digits.")
+
+
 def _handful(ensemble: Ensemble, n_calls: int) -> int:
-    """How many calls of a kept file are simulated anew."""
+    """How many calls of a kept file are simulated anew: none outside of a batch run."""
+    if record.folder() is None:
+        return 0
     seconds_a_call = float(facts(ensemble.file)[SECONDS]) / n_calls
     return max(1, min(HANDFUL, int(BUDGET_S / max(seconds_a_call, 1e-9))))
 

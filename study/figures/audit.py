@@ -77,11 +77,12 @@ def prices(findings: pd.DataFrame) -> Figure:
 
 
 def in_flight(findings: pd.DataFrame) -> Figure:
-    """Requests that must be in flight for a table's I/Os per second at its latency; orange where that is more than one."""
+    """Requests that must be in flight for a table's I/Os per second at its latency, with the number beside each bar."""
     table = findings[findings["check"] == "in-flight"].sort_values("shown")
     figure, axes = canvas(aspect=0.5)
-    colours = [ORANGE if number > 1 else BLUE for number in table["shown"]]
-    axes.barh(table["claim_id"].str.removeprefix("speed-"), table["shown"], color=colours, height=0.6)
+    bars = axes.barh(table["claim_id"].str.removeprefix("speed-"), table["shown"], color=BLUE, height=0.6)
+    axes.bar_label(bars, [f"{number:.2g}" for number in table["shown"]], padding=3, fontsize=7)
+    axes.margins(x=0.1)
     axes.axvline(1, color="black", lw=0.8, ls="--", label="all that a latency allows one after another")
     axes.set_xlabel("requests in flight (1)")
     figure.legend(loc="outside lower center")

@@ -19,6 +19,7 @@ PLACES = {"above": (0.5, (0, 4), "center", "bottom"), "below": (0.5, (0, -5), "c
           "high above": (0.5, (0, 13), "center", "bottom"), "right": (1.0, (5, 0), "left", "center"),
           "left": (0.0, (-5, 0), "right", "center"), "above, behind its end": (1.0, (2, 4), "left", "bottom"),
           "below, behind its end": (1.0, (2, -5), "left", "top")}
+LEAST_RATIO = 1e-3     # what is simulated as zero is drawn there
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
 
 
@@ -229,19 +230,25 @@ def targets(table: pd.DataFrame) -> Figure:
     return figure
 
 
+def _ratio(scores: pd.DataFrame, end: str) -> pd.Series:
+    """An end of the intervals over what was published; a logarithmic axis has no zero."""
+    return np.maximum(scores[end].astype(float) / scores.published, LEAST_RATIO)
+
+
 def claims(scores: pd.DataFrame) -> Figure:
-    """Each claim's interval over what was published (`study.grades.claim_predictions.scores`); where that is
-    nothing, it is left out."""
+    """Each claim's intervals over what was published (`study.grades.claim_predictions.scores`): of all draws, of the fitted
+    ones, and of those that show the baseline. Where nothing was published, it is left out."""
     shown = scores[scores.published > 0]
-    figure, axes = canvas(aspect=0.2 + 0.075 * len(shown))
+    figure, axes = canvas(aspect=0.3 + 0.09 * len(shown))
     places = np.arange(len(shown))[::-1]
-    for kind, words, colour, up in (("unfitted", "nothing fitted", BLUE, 0.12),
-                                    ("fitted", "one constant fitted", ORANGE, -0.18)):
+    for kind, words, colour, up in (("unfitted", "nothing fitted", BLUE, 0.24),
+                                    ("fitted", "one constant fitted", ORANGE, 0.0)):
         if shown[f"{kind} 50 %"].notna().any():
-            low, middle, high = (np.maximum(shown[f"{kind} {share} %"].astype(float) / shown.published, 1e-3)
-                                 for share in (5, 50, 95))
+            low, middle, high = (_ratio(shown, f"{kind} {share} %") for share in (5, 50, 95))
             axes.hlines(places + up, low, high, color=colour, lw=3, alpha=0.5)
-            axes.plot(middle, places + up, "o", color=colour, ms=4, label=words)
+            axes.plot(middle, places + up, "o", color=colour, ms=3, label=words)
+    axes.hlines(places - 0.24, _ratio(shown, "left, low"), _ratio(shown, "left, high"), color=GREEN, lw=3,
+                label="draws that show the baseline")
     axes.axvline(1, color=BLACK, lw=0.8, ls="--", label="published")
     axes.set_xscale("log")
     ratio_ticks(axes.xaxis)

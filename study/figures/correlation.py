@@ -7,8 +7,9 @@ from matplotlib.ticker import MaxNLocator
 
 from study.drawing import BLACK, BLUE, GREY, ORANGE, RED, canvas
 from study.ensembles.correlation import Analysis
+from study.your_runs.quantities import with_unit
 
-LONG_NAME, NEW_LINE = 16, "\n"       # letters, of what is explained
+LONG_NAME, LONG_LABEL, NEW_LINE = 16, 34, "\n"      # letters: of what is explained, of an upright axis
 MAX_STATISTICS = 12, 5  # statistics of each kind in a ranking
 
 
@@ -33,7 +34,9 @@ def ranking(analysis: Analysis, published: float | None = None) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, n - 0.4)
     axes.set_xlim(0, 1)
-    axes.set_xlabel(f"R² with {analysis.outcome},{NEW_LINE if len(analysis.outcome) > LONG_NAME else ' '}5 to 95 %")
+    is_long = len(analysis.outcome) > LONG_NAME
+    axes.set_xlabel(f"R² with {analysis.outcome},{NEW_LINE if is_long else ' '}5 to 95 %",
+                    loc="right" if is_long else "center")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
 
@@ -46,13 +49,14 @@ def scatter(analysis: Analysis, row: str = "test run") -> Figure:
     dots = axes.scatter(x, y, c=analysis.table.index, cmap="viridis", s=14, lw=0)
     ends = np.array([x.min(), x.max()])
     axes.plot(ends, analysis.fit.params[0] + analysis.fit.params[1] * ends, color=RED, lw=1.2)
-    axes.annotate(f"R² = {analysis.fit.rsquared:.2f}", (0.04, 0.93), xycoords="axes fraction")
+    axes.set_title(f"R² = {analysis.fit.rsquared:.2f}", loc="left")
     bar = figure.colorbar(dots, ax=axes, pad=0.02, aspect=30, ticks=_whole())
     bar.set_label(f"{row}, in the order of time")
     bar.outline.set_visible(False)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel(_label(analysis, analysis.statistic))
-    axes.set_ylabel(_label(analysis, analysis.outcome))
+    label = _label(analysis, analysis.outcome)
+    axes.set_ylabel(label.replace(" (", f"{NEW_LINE}(") if len(label) > LONG_LABEL else label)
     return figure
 
 
@@ -118,4 +122,6 @@ def _whole() -> MaxNLocator:
 
 def _label(analysis: Analysis, name: str) -> str:
     unit = analysis.table.attrs["units"].get(name, "1")
+    if "." in name:     # of a reader's own runs: series.quantity
+        return with_unit(name, unit)
     return name if unit == "1" else f"{name} ({unit})"

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas, ratio_ticks
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
+LEAST_SHOWN, MOST_SHOWN = 0.03, 20      # of what is simulated, over what was printed
 
 
 def memory(grown: pd.DataFrame, published: pd.DataFrame, post_bytes: float) -> Figure:
@@ -25,12 +26,12 @@ def memory(grown: pd.DataFrame, published: pd.DataFrame, post_bytes: float) -> F
 
 def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, published: float) -> Figure:
     """How much better 8K dedups than 128K: over the share of changed pages, by load and backups, and by clustering."""
-    figure, (left, right) = canvas(aspect=0.7, columns=2, sharey=True)
+    figure, (left, right) = canvas(aspect=0.95, columns=2, sharey=True)
     for style, (load, of_load) in zip(("-", ":"), over_changes.groupby("load", sort=False), strict=True):
         for colour, (backups, rows) in zip(COLOURS, of_load.groupby("backups"), strict=False):
             left.plot(100 * rows.share, rows.gain, style, color=colour, label=f"{backups:.0f}, {load}")
     for colour, (run, rows) in zip(COLOURS, over_runs.groupby("run"), strict=False):
-        right.plot(100 * rows.share, rows.gain, color=colour, label=f"runs of {run}")
+        right.plot(100 * rows.share, rows.gain, color=colour, label=f"{run}")
     for axes in (left, right):
         axes.axhline(published, color=BLACK, lw=0.7, ls="--")
         axes.set_xscale("log")
@@ -38,7 +39,8 @@ def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, published: float)
         axes.set_xlabel("pages changed (%)")
     left.set_ylabel("gain of 8K over 128K")
     left.set_ylim(0.8, 16)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=7, columnspacing=1)
+    for axes, title, side in ((left, "backups, load", "left"), (right, "changed pages in a run", "right")):
+        figure.legend(*axes.get_legend_handles_labels(), title=title, title_fontsize=7, loc=f"outside lower {side}")
     return figure
 
 
@@ -51,6 +53,23 @@ def batches(rows: pd.DataFrame) -> Figure:
     axes.set_xlabel("entries of the table")
     axes.set_ylabel("duplicates for a table block")
     axes.legend()
+    return figure
+
+
+def post_figures(rows: pd.DataFrame) -> Figure:
+    """Ranges of figures over what is printed, a line each, and what the words allow."""
+    figure, axes = canvas(aspect=0.95)
+    for place, row in enumerate(rows[::-1].to_dict("records")):
+        axes.fill_betweenx((place - 0.35, place + 0.35), max(row["from"], LEAST_SHOWN), min(row["to"], MOST_SHOWN),
+                           color=GREY, alpha=0.25, lw=0)
+        axes.plot((row["low"], row["high"]), (place, place), color=BLUE, lw=2, solid_capstyle="butt")
+        axes.plot(row["middle"], place, "o", color=BLUE, ms=4)
+    axes.axvline(1, color=BLACK, lw=0.7, ls="--")
+    axes.set_xscale("log")
+    axes.set_xlim(LEAST_SHOWN, MOST_SHOWN)
+    ratio_ticks(axes.xaxis)
+    axes.set_yticks(range(len(rows)), rows.claim[::-1])
+    axes.set_xlabel("simulated over printed")
     return figure
 
 

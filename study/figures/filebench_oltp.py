@@ -33,8 +33,9 @@ def response_cdf(responses: dict[str, np.ndarray], published_ms: dict[str, float
     axes.set_ylim(0, 101)
     axes.set_xlabel("response time of a read (ms)")
     axes.set_ylabel("reads answered (%)")
-    axes.plot([], [], "^", color=GREY, label="mean of the model")
-    axes.plot([], [], "D", color=BLACK, mfc="none", label="mean published")
+    for marker, label in (("o", "median of the model"), ("s", "99th percentile"), ("^", "mean of the model")):
+        axes.plot([], [], marker, color=GREY, ms=4, label=label)
+    axes.plot([], [], "D", color=BLACK, mfc="none", ms=4, label="mean published")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
 
@@ -73,8 +74,8 @@ def throughput(runs: Runs, rates: dict[str, float]) -> Figure:
     axes.set_xlabel("time (s)")
     axes.set_ylabel("reads and writes (1/s)")
     before, after = rates.values()
-    axes.set_title(f"{seconds:g} s; FileBench counts {before:,.0f} and {after:,.0f} operations/s: "
-                   f"{100 * (after / before - 1):+.1f} %", x=0, loc="left", fontsize=7, wrap=True)
+    axes.set_title(f"{seconds:g} s: {before:.0f} operations/s before, {after:.0f} after, "
+                   f"{100 * (after / before - 1):+.1f}\N{NO-BREAK SPACE}%", x=0, loc="left", fontsize=7, wrap=True)
     figure.legend(loc="outside lower center", fontsize=7)
     return figure
 

@@ -12,6 +12,7 @@ from study.experiments.protocol import Comparison
 RUN = "test run, in order (from 0, as in the run store)"
 FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
+LINE_PT = 8     # of a label
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 
@@ -153,10 +154,12 @@ def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
         rows = results.part == part
         axes.plot(gains[rows].clip(leftmost, rightmost), falls[rows].clip(lower=lowest), marker, color=colour, ms=4,
                   label=label, ls="none")
-    for gain, fall in zip(gains, falls, strict=True):
-        if not leftmost <= gain <= rightmost or fall < lowest:
-            axes.annotate(f"{gain:.0f}, {fall:.0f}", (np.clip(gain, leftmost, rightmost), max(fall, lowest)), (0, -4),
-                          textcoords="offset points", fontsize=7, ha="right" if gain > rightmost else "center", va="top")
+    beyond = sorted((gain, fall) for gain, fall in zip(gains, falls, strict=True)
+                    if not leftmost <= gain <= rightmost or fall < lowest)
+    for n, (gain, fall) in enumerate(beyond):       # neighbours on lines of their own
+        axes.annotate(f"{gain:.0f}, {fall:.0f}", (np.clip(gain, leftmost, rightmost), max(fall, lowest)),
+                      (0, -4 - LINE_PT * (n % 2)), textcoords="offset points", fontsize=7,
+                      ha="right" if gain > rightmost else "center", va="top")
     axes.plot(*published, "D", color=BLACK, mfc="none", ms=6, label="published")
     axes.axhline(0, color=GREY, lw=0.6)
     axes.axvline(0, color=GREY, lw=0.6)

@@ -56,7 +56,7 @@ def of_series(tool: str, series: Series) -> dict[str, Any]:
     """When a series was, in the names of a manifest: its clock, its interval, its first and last point and its gaps, s."""
     times = np.unique(np.array(series.times))
     steps = np.diff(times)
-    interval = series.interval_s or (float(np.median(steps)) if len(steps) else None)
+    interval = series.interval_s or _interval_s(np.array(series.times), np.array(series.subjects))
     wide = np.flatnonzero(steps > GAP * interval) if interval else np.empty(0, int)
     known = series.clock.starts is not None
     return {
@@ -71,6 +71,12 @@ def of_series(tool: str, series: Series) -> dict[str, Any]:
         "points": len(times),
         "gaps": [[float(times[n]), float(times[n + 1])] for n in wide],
     }
+
+
+def _interval_s(times: np.ndarray, subjects: np.ndarray) -> float | None:
+    """The median step of the subject whose steps are shortest. Subjects may have been recorded at times of their own."""
+    of_subjects = [np.diff(np.unique(times[subjects == subject])) for subject in np.unique(subjects)]
+    return min((float(np.median(steps)) for steps in of_subjects if len(steps)), default=None)
 
 
 def alignment(series: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""FileBench: the style of 2007 (1.x on Solaris) and of 1.5, with `psrun` and `lathist`.
+"""FileBench: the style up to 1.4 (2007 on Solaris, 1.4.9.1) and of 1.5, with `psrun` and `lathist`.
 
     2007    IO Summary: 1034439 ops 8543.3 ops/s, (4255/4245 r/w) 66.7mb/s, 188us cpu/op, 45.7ms latency
+    1.4     66.156: IO Summary: 62109 ops, 1035.1 ops/s, (259/518 r/w),  68.2mb/s,    430us cpu/op,  17.1ms latency
     1.5     3.027: IO Summary: 198862 ops 99233.228 ops/s 16539/16539 rd/wr 5446.5mb/s 0.019ms/op
 
 `mb` is 2^20 bytes. A run that was stopped early ends as one that was not, but prints no breakdown.
@@ -21,7 +22,7 @@ NEW = re.compile(
 )
 OLD = re.compile(
     r"(?:\d+: )?(?:(?P<t>[\d.]+): )?IO Summary:\s+(?P<ops>\d+) ops,? (?P<rate>[\d.]+) ops/s,? "
-    r"\((?P<reads>\d+)/(?P<writes>\d+) r/w\)\s+(?P<mb>[\d.]+)mb/s,\s+(?P<cpu>[\d.]+)us cpu/op,\s+(?P<ms>[\d.]+)ms latency"
+    r"\((?P<reads>\d+)/(?P<writes>\d+) r/w\),?\s+(?P<mb>[\d.]+)mb/s,\s+(?P<cpu>[\d.]+)us cpu/op,\s+(?P<ms>[\d.]+)ms latency"
 )
 NEW_ROW = re.compile(
     r"(?P<name>\S+)\s+(?P<ops>\d+)ops\s+(?P<rate>[\d.]+)ops/s\s+(?P<mb>[\d.]+)mb/s\s+(?P<ms>[\d.]+)ms/op"
@@ -73,7 +74,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             rows.append([])
         elif match := NEW.fullmatch(line) or OLD.fullmatch(line):
             blocks.append((float(match["t"] or (t if math.isfinite(t) else len(blocks))), match.groupdict()))
-            reading.dialect = "2007" if match.re == OLD else "1.5"
+            reading.dialect = "up to 1.4" if match.re == OLD else "1.5"
             in_breakdown = False
             reading.rows += 1
         elif "IO Summary:" in line:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from study.errors import UserError
-from study.ingest import benchbase, clocks, filebench, iostat, mapped_csv, measured, sysbench, tables, text
+from study.ingest import benchbase, clocks, filebench, iostat, mapped_csv, measured, other_tools, sysbench, tables, text
 from study.ingest.fio import importer as fio
 from study.ingest.given_runs import Given
 from study.ingest.pgbench import importer as pgbench
@@ -62,7 +62,7 @@ class Report(NamedTuple):
 def recognised(run: Given) -> tuple[dict[ModuleType, list[Source]], list[str]]:
     """The files of each tool, and what of the rest is passed over. Raises UserError if nothing is known."""
     of_tools: dict[ModuleType, list[Source]] = {}
-    passed_over = list(run.passed_over)
+    passed_over, others = list(run.passed_over), list[str]()
     for path, name in run.files:
         head = text.head(path)
         for module in IMPORTERS:
@@ -70,8 +70,15 @@ def recognised(run: Given) -> tuple[dict[ModuleType, list[Source]], list[str]]:
                 of_tools.setdefault(module, []).append(Source(path, name, kind))
                 break
         else:
-            passed_over.append(f"{name}: empty" if not path.stat().st_size else f"{name}: of no tool that is known")
+            other = other_tools.whose(head)
+            what = "empty" if not head else f"output of {other.name}" if other else "of no tool that is known"
+            passed_over.append(f"{name}: {what}")
+            others += [f"{name} is output of {other.name}, which is not read here; {other.instead}"] if other else []
     if not of_tools:
+        if others:
+            raise UserError(f"{others[0]}; nothing was imported")
+        if not any(path.stat().st_size for path, _ in run.files):
+            raise UserError(f"{_files_of(run)} empty; a tool that is killed may leave it so; nothing was imported")
         names = ", ".join(module.TOOL for module in IMPORTERS)
         raise UserError(f"{_files_of(run)} of no tool that is read here ({names}); a CSV of your own needs --mapping")
     return of_tools, passed_over

@@ -1,4 +1,4 @@
-"""iostat of sysstat 9 to 12: `-x` as text or JSON, with or without `-t -y -k -m -s`.
+"""iostat of sysstat 9 to 12: with `-x` or without, as text or JSON, with or without `-t -y -k -m -s`.
 
 Columns go by their names, which say release and unit. Without `-y` the first report is of the time since the machine
 started, so it is kept as a series of its own. A percent sign is missing from names in JSON.
@@ -10,11 +10,10 @@ import itertools
 import json
 import math
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from study.ingest import text
+from study.ingest import local_times, text
 from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source, refuse_several
 
 TOOL = "iostat"
@@ -53,16 +52,15 @@ COLUMNS = {
     "aqu-sz": ("queue", "requests", MEAN),
     "%util": ("busy", "%", SHARE),
     "util": ("busy", "%", SHARE),
-    "kB_dscd/s": ("discard_bandwidth", "KiB/s", RATE),
 }
 UNITS = {"kB": "KiB/s", "MB": "MiB/s", "sec": "512 B/s"}
 for _prefix, _name in (("r", "read_bandwidth"), ("w", "write_bandwidth"), ("d", "discard_bandwidth"), ("", "bandwidth")):
     COLUMNS |= {f"{_prefix}{unit}/s": (_name, shown, RATE) for unit, shown in UNITS.items()}
+for _prefix, _unit, _shown in (("kB", "KiB/s", "KiB"), ("MB", "MiB/s", "MiB"), ("Blk", "512 B/s", "512 B")):
+    for _ends, _name in (("read", "read"), ("wrtn", "write"), ("dscd", "discard")):  # without -x: rates, and amounts
+        COLUMNS[f"{_prefix}_{_ends}/s"] = (f"{_name}_bandwidth", _unit, RATE)
+        COLUMNS[f"{_prefix}_{_ends}"] = (f"{_name}_amount", _shown, "sum")
 CPU = ("user", "nice", "system", "iowait", "steal", "idle")
-LOCAL = re.compile(r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4} +\d{1,2}:\d{2}:\d{2}( [AP]M)?")
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[+-]\d{2}:?\d{2}|Z)?")
-SLASHED = ("%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%y %I:%M:%S %p")
-
 
 class Report(NamedTuple):
     """One interval."""
@@ -129,8 +127,9 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
                 reading.refuse(source.name, n, f"it has not the {len(CPU)} numbers of a line below avg-cpu")
         elif columns:
             _row(reading, source, n, words, columns, reports[-1])
-        elif ISO.fullmatch(line.strip()) or LOCAL.fullmatch(line.strip()):
-            at, has_zone = _time(line.strip())
+        elif local_times.is_time(line.strip()):
+            at, has_zone = local_times.moment(line.strip())
+            _note_order(reading, line.strip())
             if at is None:
                 reading.refuse(
                     source.name,
@@ -169,16 +168,10 @@ def _row(reading: Reading, source: Source, n: int, words: list[str], columns: li
         reading.refuse(source.name, n, f"it is no device with {len(columns)} numbers")
 
 
-def _time(shown: str) -> tuple[float | None, bool]:
-    if ISO.fullmatch(shown):
-        moment = text.epoch(shown)
-        return moment if moment else (None, False)
-    for form in SLASHED:
-        try:
-            return datetime.strptime(shown, form).replace(tzinfo=UTC).timestamp(), False
-        except ValueError:
-            continue
-    return None, False
+def _note_order(reading: Reading, shown: str) -> None:
+    note = "dates are read with the month before the day, as the locales C and en_US do; S_TIME_FORMAT=ISO is certain"
+    if note not in reading.warnings and local_times.is_month_first_by_habit(shown):
+        reading.warnings.append(note)
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -205,6 +198,7 @@ def _of_json(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             "cpus": str(host["number-of-cpus"]),
         }
         made = [_report(part) for part in host["statistics"]]
+        _note_order(reading, str(host["statistics"][0].get("timestamp", "")) if made else "")
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         raise Damaged(
             f"{source.name} is not what iostat -x -o JSON writes ({type(error).__name__}: {str(error)[:40]})"
@@ -226,7 +220,7 @@ def _repaired(content: str) -> Any:
 
 def _report(part: dict[str, Any]) -> tuple[Report, bool]:
     moment = text.epoch(str(part["timestamp"])) if "timestamp" in part else None
-    at, has_zone = moment if moment else _time(str(part.get("timestamp", "")))
+    at, has_zone = moment if moment else local_times.moment(str(part.get("timestamp", "")))
     disks = {}
     for disk in part["disk"]:
         device = str(disk["disk_device"])
@@ -268,6 +262,8 @@ def _series(reading: Reading, source: Source, reports: list[Report], has_zone: b
 
 def _generation(columns: list[str], form: str) -> str:
     there = {name.lstrip("%") for name in columns}
+    if there & {"kB_read/s", "MB_read/s", "Blk_read/s"}:
+        return f"{form}, without -x"
     release = (
         "12.3.1 or later"
         if "f/s" in there

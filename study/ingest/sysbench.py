@@ -66,9 +66,14 @@ ROWS = [
         (r"\s+max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
         (r"\s+sum:\s+([\d.]+)", "response.sum", "ms"),
         (r"\s+events per second:\s+([\d.]+)", "eps", "1/s"),
-        (r"Total operations: (\d+)", "operations", "operations"),
-        (rf"Total operations: \d+ \(\s*{N} (?:per second|ops/sec)\)", "operations.rate", "1/s"),
+        (r"(?:Total operations|Operations performed): (\d+)", "operations", "operations"),
+        (rf"(?:Total operations|Operations performed): \d+ \(\s*{N} (?:per second|ops/sec)\)", "operations.rate", "1/s"),
         (rf"{N} Mi?B transferred \({N} Mi?B/sec\)", "transferred", "MiB"),
+        (r"Operations performed:\s+(\d+) Read", "requests.read", "requests"),
+        (r"Operations performed:\s+\d+ Read, (\d+) Write", "requests.write", "requests"),
+        (r"Operations performed:\s+\d+ Read, \d+ Write, (\d+) Other", "requests.other", "requests"),
+        (r"Operations performed:.* = (\d+) Total", "requests", "requests"),
+        (rf"\s*{N} Requests/sec executed", "requests.rate", "1/s"),
         (r"\s+reads/s:\s+([\d.]+)", "reads", "1/s"),
         (r"\s+writes/s:\s+([\d.]+)", "writes", "1/s"),
         (r"\s+fsyncs/s:\s+([\d.]+)", "fsyncs", "1/s"),
@@ -78,6 +83,11 @@ ROWS = [
         (r"\s*events \(avg/stddev\):\s+[\d.]+/([\d.]+)", "events_of_a_thread.stddev", "events"),
     )
 ]
+OLD_SIZES = {"b": 1.0, "Kb": 1024.0, "Mb": 1024.0**2, "Gb": 1024.0**3, "Tb": 1024.0**4}  # B, as 0.4 writes them
+OLD_TRANSFER = re.compile(
+    r"Read ([\d.]+)([KMGT]?b)\s+Written ([\d.]+)([KMGT]?b)\s+Total transferred ([\d.]+)([KMGT]?b)\s+"
+    r"\(([\d.]+)([KMGT]?b)/sec\)"
+)
 OF_PERCENTILE = re.compile(r"\s+(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
 SETTING = [
     (re.compile(r"Number of threads: (\d+)"), "threads"),
@@ -88,6 +98,8 @@ SETTING = [
 LONGEST = 500  # characters of a line of an interval
 LAST = re.compile(r"\s+execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
 FATAL = re.compile(r"FATAL: .*")
+CHECKPOINT = re.compile(r"\[\s*\d+s\s*\] Checkpoint report:")
+PREPARING = re.compile(r"Creating (?:files for the test|table )|Inserting \d+ records |Removing test files|Dropping table ")
 
 
 def kind(name: str, head: str) -> str | None:
@@ -114,6 +126,13 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             reading.version = match[1]
         elif FATAL.match(line):
             reading.problems.append(f"sysbench stopped with an error in line {n}: {line[:80]}")
+        elif PREPARING.match(line):
+            raise Damaged("it is of `sysbench prepare` or `cleanup`, which measure nothing; give that of `sysbench run`")
+        elif CHECKPOINT.fullmatch(line):
+            raise Damaged(
+                f"line {n} is a report of --report-checkpoints; each of them, the last too, is of the time since the one "
+                "before, so none is of the run; record with --report-interval"
+            )
         elif match := INTERVAL.fullmatch(line):
             _interval(reading, source, n, float(match[1]), match[2], points)
         elif line.lstrip().startswith("["):
@@ -142,6 +161,11 @@ def _line(reading: Reading, line: str, seen: set[str]) -> None:
                 reading.total(f"sysbench.{name}", float(match[1]), unit)
                 if name == "transferred":
                     reading.total("sysbench.bandwidth", float(match[2]), "MiB/s")
+    if match := OLD_TRANSFER.fullmatch(line):
+        known = True
+        for name, place in (("read", 1), ("written", 3), ("transferred", 5), ("bandwidth", 7)):
+            amount = float(match[place]) * OLD_SIZES[match[place + 1]] / OLD_SIZES["Mb"]
+            reading.total(f"sysbench.{name}", amount, "MiB/s" if name == "bandwidth" else "MiB")
     if match := OF_PERCENTILE.match(line):
         known = True
         reading.total(f"sysbench.response.p{match[1]}", float(match[2]), "ms")
@@ -165,6 +189,8 @@ def _interval(
             "queue_length": (float(match[1]), "events", "instant"),
             "concurrency": (float(match[2]), "events", "instant"),
         }
+    elif match := re.fullmatch(r"([\d.]+) MiB/sec.*", rest):
+        values = {"bandwidth": (float(match[1]), "MiB/s", "rate")}
     elif match := OLD.fullmatch(rest):
         for name, unit, statistic in (
             ("threads", "threads", "instant"),
@@ -187,7 +213,7 @@ def _interval(
         if match := PERCENTILE.search(rest):
             values[f"response.p{_share(match[1])}"] = (float(match[2]), "ms", "percentile")
         whole = len(rest) < LONGEST and re.fullmatch(
-            r"thds: .* reconn/s:? [\d.]+|thds: \d+ eps: .*\): [\d.]+|reads: .*\): [\d.]+|[\d.]+ MiB/sec.*", rest
+            r"thds: .* reconn/s:? [\d.]+|thds: \d+ eps: .*\): [\d.]+|reads: .*\): [\d.]+", rest
         )
         if not values or not whole:
             reading.refuse(source.name, n, "it is no whole line of an interval")

@@ -70,16 +70,19 @@ KNOWN = {"postgres": ("postgresql.conf", POSTGRES), "innodb": ("my.cnf", INNODB)
 
 
 def check(database: str, conf: dict) -> dict:
-    """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on all names that are
-    wrong, or else on all values."""
+    """`conf` in base units (B, s, numbers, True or False, words). Raises ValueError, one sentence, on all names and values
+    that are wrong."""
     file, known = KNOWN[database]
     conf = {name: value for name, value in conf.items()
             if not unfelt(database, name) and not unfelt_settings.is_as_simulated(name, value)}
+    values: dict[str, Any] = {}
+    complaints = []
     if wrong := [name for name in conf if name not in known]:
-        raise ValueError(f"{file} has no setting {_and_nearest(wrong[0], known)}" + "".join(
+        complaints.append(f"{file} has no setting {_and_nearest(wrong[0], known)}" + "".join(
             f"; nor {_and_nearest(name, known)}" for name in wrong[1:]))
-    values, complaints = {}, []
     for name, value in conf.items():
+        if name not in known:
+            continue
         try:
             values[name] = _value(name, known[name], value)
         except ValueError as error:
@@ -120,7 +123,10 @@ def as_written(database: str, conf: dict) -> dict:
 def _without_prefix(name: str, value: object) -> tuple[str, object]:
     """An option of my.cnf by its variable: skip_, disable_ and enable_ turn it off or on, and the other way with `=0`
     (MySQL's manual, "Program Option Modifiers"). Some variables begin so themselves, as skip_name_resolve."""
-    name = name.lower().replace("-", "_").removeprefix("loose_")
+    written = name.lower().replace("-", "_")
+    name = written.removeprefix("loose_")
+    if name != written and not _is_known("innodb", name) and PREFIX.fullmatch(name) is None:
+        return written, value
     match = PREFIX.fullmatch(name)
     if match is None or name in unfelt_settings.NEAREST:
         return name, value
@@ -133,10 +139,12 @@ def _without_prefix(name: str, value: object) -> tuple[str, object]:
 
 def split(database: str, shown: dict[str, str]) -> tuple[dict[str, str], int]:
     """Of what a server shows, the settings that are known here, and how many others there are: all names are genuine."""
-    def is_known(name: str) -> bool:
-        return name in KNOWN[database][1] or name in unfelt_settings.NEAREST or bool(unfelt(database, name))
-    known = {name: value for name, value in shown.items() if is_known(name.lower())}
+    known = {name: value for name, value in shown.items() if _is_known(database, name.lower())}
     return known, len(shown) - len(known)
+
+
+def _is_known(database: str, name: str) -> bool:
+    return name in KNOWN[database][1] or name in unfelt_settings.NEAREST or bool(unfelt(database, name))
 
 
 def unfelt(database: str, name: str) -> str:
@@ -157,8 +165,8 @@ def _value(name: str, setting: Setting, value: object) -> float | bool | str:
         raise ValueError(f"{name} is '{value}', which is {_WORDS[setting.kind]}; write it like "
                          f"{_LIKE[setting.kind] or setting.choices[0]}") from None
     if read in LEGAL.get(name, ()):
-        raise ValueError(f"{name} is '{value}', which is legal but not simulated; take the nearest of "
-                         f"{', '.join(setting.choices)} in [database.conf]")
+        raise ValueError(f"{name} is '{value}', which is legal but not simulated; simulated are "
+                         f"{' and '.join(setting.choices)}, so choose the nearer one in [database.conf]")
     if setting.kind == "choice" and read not in setting.choices:
         raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
     if setting.kind not in ("choice", "switch") and not setting.low <= read <= setting.high:

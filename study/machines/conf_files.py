@@ -135,9 +135,9 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
         elif is_of_server:
             wrong.append(f"line {n} '{line[:60]}'")
     if wrong or not settings:
-        told = f"has lines that are no settings: {', '.join(wrong)}; mend them" if wrong else \
+        objection = f"has lines that are no settings: {', '.join(wrong)}; mend them" if wrong else \
             "has no setting; give postgresql.conf, my.cnf, or what SHOW ALL prints"
-        raise UserError(f"{path.name} {told}")
+        raise UserError(f"{path.name} {objection}")
     return settings
 
 

@@ -27,6 +27,7 @@ from study.machines import hardware
 from study.pools.ddt import Ddt
 
 MEAN_FILL = 0.693       # ln 2: of leaves that split in halves when they are full, on the average (tests/model/zfs/dedup)
+METADATA_SHARES = {"2010": 0.25, "openzfs": 0.75}      # of the ARC: see above
 LEAST_RATIO = 2.0       # from which on dedup may pay: docs.oracle.com/cd/E36784_01/html/E39134/fsdedup-1.html
 TABLE_BLOCKS = 2**16    # about as many table blocks are simulated as fit in memory: a machine to scale
 BUILD = "b141"
@@ -37,6 +38,7 @@ FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are 
 CALL_NS = 8000          # of a call at least; likewise, for blocks of 8 KiB and more
 SLOW = 100e6            # B/s: a run below this is made again, for LONG_S. Rates of less than that rise for minutes
 LONG_S = 600.0
+FORECAST_S = 60.0      # of a forecast, some groups of 5 to 30 s: in 20 s rates depend on where a group ends, by a third
 LEAST_SHARE = 0.5       # of the rate without dedup, our choice: below this dedup does not pay
 MAX_TIMES = 200.0       # a table of so many times the room: 99.5 % of look-ups read a disk, and a larger one changes nothing
 THREADS = 8             # that write a group: zio_taskqs of 2010, at most as many as 80 % of the processors
@@ -75,13 +77,13 @@ def entry_bytes() -> float:
 
 def metadata_room(memory_bytes: float, release: str) -> float:
     """B that metadata may take. UserError for less memory than the least ARC needs."""
-    if release not in ("2010", "openzfs"):
+    if release not in METADATA_SHARES:
         raise UserError(f"release is '{release}', but limits are known of 2010 and openzfs; take one of these")
     arc = largest_arc_bytes(int(memory_bytes)) if release == "2010" else memory_bytes / 2
     if arc < ARC_LEAST_BYTES:
         raise UserError(f"memory of {memory_bytes / 2**20:.0f} MiB gives an ARC of {arc / 2**20:.0f} MiB, but ZFS has "
                         f"{ARC_LEAST_BYTES // 2**20} MiB at least; give more")
-    return arc / 4 if release == "2010" else 0.75 * arc
+    return METADATA_SHARES[release] * arc
 
 
 def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
@@ -147,10 +149,22 @@ class Forecast(NamedTuple):
     reason: str
 
 
-def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | None, n_disks: int, sheet: str) -> Forecast:
-    """Whether dedup pays on such a machine. UserError where something about it cannot be."""
-    room, total = metadata_room(memory_bytes, release), table.total
-    size = table.in_core_bytes if table.in_core_bytes is not None else table.entries * entry_bytes()
+def size_of(table: Ddt) -> float:
+    """B of the table in core; expected of so many entries where it was not printed."""
+    return table.in_core_bytes if table.in_core_bytes is not None else table.entries * entry_bytes()
+
+
+def by_size(table: Ddt, room: float) -> tuple[bool, str]:
+    """Whether dedup can pay, and why, by its ratio and by the size of its table alone."""
+    return _verdict(table.ratio, size_of(table), room, False, 1.0)
+
+
+def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | None, n_disks: int, sheet: str,
+             room: float | None = None) -> Forecast:
+    """Whether dedup pays on such a machine. `room`: B for metadata, where the ARC is not that of the release. UserError
+    where something about it cannot be."""
+    room, total = metadata_room(memory_bytes, release) if room is None else room, table.total
+    size = size_of(table)
     each = size / table.entries
     unit = total.disk_bytes / total.blocks if total and total.disk_bytes else None
     if pool_bytes is not None and (unit is None or total is None or pool_bytes < total.disk_bytes):
@@ -167,7 +181,7 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
         unique_bytes=table_bytes * share, duplicate_bytes=table_bytes * (1 - share), limit_bytes=room,
         memory_bytes=memory_bytes, block_bytes=block,
         found_share=1 - total.blocks / total.referenced_blocks if total else 0.0, n_disks=n_disks, sheet=sheet,
-        seconds=20.0, warm_s=8.0)
+        seconds=FORECAST_S, warm_s=FORECAST_S / 3)
     with_dedup, without = rates(machine)
     pays, reason = _verdict(table.ratio, needed, room, full is not None, with_dedup / without)
     return Forecast(

@@ -102,7 +102,7 @@ def _between(free: np.ndarray, size: int) -> np.ndarray:
 def note(name: str, pool: Pool, build: Era) -> str:
     """One or two sentences, for the pool of that name."""
     _, n, numbers, smaller_by = made(pool, build)
-    told = (f"{name}: free space is made anew at random, with fill = {pool.fill:g} and fragmentation = "
+    note = (f"{name}: free space is made anew at random, with fill = {pool.fill:g} and fragmentation = "
             f"{pool.fragmentation:g}, in {len(numbers)} of the {n} metaslabs of each vdev")
-    told += ", which the allocator prefers; the others are taken as full" if len(numbers) < n else ""
-    return told + (f". Metaslabs are {smaller_by} times smaller than ZFS makes them" if smaller_by > 1 else "")
+    note += ", which the allocator prefers; the others are taken as full" if len(numbers) < n else ""
+    return note + (f". Metaslabs are {smaller_by} times smaller than ZFS makes them" if smaller_by > 1 else "")

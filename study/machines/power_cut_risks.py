@@ -6,10 +6,10 @@ from study.machines.storage import Devices, sheet
 
 def dangers(machine: Scenario) -> tuple[str, ...]:
     """One sentence for each."""
-    told = _of_files(machine) if machine.files.kind != "ufs" else []
+    sentences = _of_files(machine) if machine.files.kind != "ufs" else []
     settings = conf.check(machine.database.kind, machine.database.conf)
     of_database = {"postgres": _of_postgres, "innodb": _of_innodb}.get(machine.database.kind)
-    return tuple(told + (of_database(machine, settings) if of_database else []))
+    return tuple(sentences + (of_database(machine, settings) if of_database else []))
 
 
 NO_ZIL = ("DANGER: without the intent log a power cut or a crash takes back the last seconds of commits that clients were "
@@ -32,14 +32,14 @@ def _of_files(machine: Scenario) -> list[str]:
 
 
 def _of_postgres(machine: Scenario, settings: dict) -> list[str]:
-    told = [ASYNCHRONOUS] * (settings.get("synchronous_commit") == "off")
-    told += [NO_FSYNC] * (settings.get("fsync") is False)
-    return told + [_torn_pages(machine, "full_page_writes = off", 8)] * (settings.get("full_page_writes") is False)
+    sentences = [ASYNCHRONOUS] * (settings.get("synchronous_commit") == "off")
+    sentences += [NO_FSYNC] * (settings.get("fsync") is False)
+    return sentences + [_torn_pages(machine, "full_page_writes = off", 8)] * (settings.get("full_page_writes") is False)
 
 
 def _of_innodb(machine: Scenario, settings: dict) -> list[str]:
-    told = [LAZY] * (settings.get("innodb_flush_log_at_trx_commit", "1") != "1")
-    return told + [_torn_pages(machine, "innodb_doublewrite = 0", 16)] * (settings.get("innodb_doublewrite") is False)
+    sentences = [LAZY] * (settings.get("innodb_flush_log_at_trx_commit", "1") != "1")
+    return sentences + [_torn_pages(machine, "innodb_doublewrite = 0", 16)] * (settings.get("innodb_doublewrite") is False)
 
 
 def _torn_pages(machine: Scenario, setting: str, page_kib: int) -> str:

@@ -225,11 +225,11 @@ def sentence(name: str, error: ValidationError, within: str = "") -> str:
     that is all: a word mistyped is not missing. `within`: the entry that was read."""
     complaints = error.errors()
     several = [complaint for complaint in complaints if complaint["type"] != "missing"]
-    told = [_told(complaint, within) for complaint in several or complaints[:1]]
-    return f"{name}: {'; '.join(dict.fromkeys(told))}"
+    in_words = [_in_words(complaint, within) for complaint in several or complaints[:1]]
+    return f"{name}: {'; '.join(dict.fromkeys(in_words))}"
 
 
-def _told(complaint: ErrorDetails, within: str) -> str:
+def _in_words(complaint: ErrorDetails, within: str) -> str:
     """One complaint in words."""
     kinds = ("zfs", "zvol", "ufs", "postgres", "innodb", "oracle", NAMED, COUNTED)
     place = complaint["loc"]
@@ -264,7 +264,9 @@ def _unknown(section: str, word: str) -> str:
         if not elsewhere or section in [title.strip("[]").split(".")[-1] for title in elsewhere]:
             return f"is {here}; leave it out"
         return f"is {here}; it belongs to {' or '.join(elsewhere)}"
-    return "is nothing that a scenario has; " + errors.meant(word, sorted(known), "leave it out or mend its name")
+    of_script = ", ".join(Script.by_key()) if section.endswith("script") else ""
+    otherwise = f"a script is counts of {of_script}" if of_script else "leave it out or mend its name"
+    return "is nothing that a scenario has; " + errors.meant(word, sorted(known), otherwise)
 
 
 def changed(machine: Scenario, changes: dict[str, Any]) -> Scenario:

@@ -11,6 +11,7 @@ OTHERS = "other names that the server shows"      # stands for them all; its val
 WITHOUT_EFFECT = "without effect here"
 NOT_READ = "what it names is not read"
 LEFT_OUT = "the model leaves it out"
+LOOSE = "a server that does not know it passes over it"      # MySQL's manual, "Program Option Modifiers"
 NOT_FELT = {"postgres": "pgbench's statements do not feel it", "innodb": "sysbench's statements do not feel it"}
 
 
@@ -201,6 +202,8 @@ def why(database: str, name: str) -> str:
         return ""
     if name == OTHERS:
         return WITHOUT_EFFECT
+    if database == "innodb" and name.startswith("loose_"):
+        return LOOSE
     if database == "postgres" and "." in name:
         return "a setting of an extension, which is not simulated"
     named = NAMES.get(database, {}).get(name.lower(), "")

@@ -120,10 +120,10 @@ class Server:
 
     def settings(self) -> dict[str, str]:
         """All that are not as PostgreSQL comes, in their own units."""
-        told = self.asked("SELECT json_object_agg(name, current_setting(name)) FROM pg_settings "
-                          "WHERE source NOT IN ('default', 'client', 'override') AND name NOT LIKE 'unix_socket%' "
-                          "AND name NOT LIKE '%_file' AND name NOT LIKE '%directory%'")
-        return json.loads(told or "{}")
+        answer = self.asked("SELECT json_object_agg(name, current_setting(name)) FROM pg_settings "
+                            "WHERE source NOT IN ('default', 'client', 'override') AND name NOT LIKE 'unix_socket%' "
+                            "AND name NOT LIKE '%_file' AND name NOT LIKE '%directory%'")
+        return json.loads(answer or "{}")
 
     def last_words(self) -> str:
         return _short(self.log.read_text(errors="replace") if self.log.exists() else "")

@@ -39,29 +39,29 @@ class Job(NamedTuple):
     block: int
     depth: int
     syncs: bool
-    told: dict[str, str]        # all options that hold for it
+    options: dict[str, str]     # all options that hold for it
 
 
 def jobs(params: dict[str, Any]) -> list[Job]:
     """Of the options that fio's JSON repeats; those of all jobs stand under `global`."""
-    options: dict[str, dict[str, str]] = {}
+    by_job: dict[str, dict[str, str]] = {}
     for name, value in params.items():
         job, _, option = name.partition(".")
-        options.setdefault(job, {})[option] = str(value)
-    shared = options.pop("global", {})
+        by_job.setdefault(job, {})[option] = str(value)
+    shared = by_job.pop("global", {})
     made = []
-    for name, own in options.items():
-        told = shared | own
-        if "rw" in told or "readwrite" in told:
-            block = size_of(told.get("bs", told.get("blocksize", "4k")).split(",")[0], f"block of fio's job {name}")
-            depth = _whole(name, told, "iodepth") * _whole(name, told, "numjobs")
-            made.append(Job(name, told.get("rw", told.get("readwrite", "")), block, depth,
-                            told.get("fdatasync", told.get("fsync", "0")) == "1", told))
+    for name, own in by_job.items():
+        options = shared | own
+        if "rw" in options or "readwrite" in options:
+            block = size_of(options.get("bs", options.get("blocksize", "4k")).split(",")[0], f"block of fio's job {name}")
+            depth = _whole(name, options, "iodepth") * _whole(name, options, "numjobs")
+            made.append(Job(name, options.get("rw", options.get("readwrite", "")), block, depth,
+                            options.get("fdatasync", options.get("fsync", "0")) == "1", options))
     return made
 
 
-def _whole(job: str, told: dict[str, str], option: str) -> int:
-    text = told.get(option, "1")
+def _whole(job: str, options: dict[str, str], option: str) -> int:
+    text = options.get(option, "1")
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text)):
         raise UserError(f"{option} of fio's job {job} is {text!r}; give a whole number from 1 to "
                         f"{10**MOST_DIGITS - 1}")
@@ -93,44 +93,44 @@ def numbers(of: Measured) -> dict[str, Number]:
     if unfit := list(dict.fromkeys(reason for params, totals in of.fio for reason in _unfit(params, totals))):
         raise UserError(f"fio's output does not tell the device: {'; '.join(unfit)}; run data/measured/device.fio as it is")
     each = [_of_output(params, totals) for params, totals in of.fio]
-    missing = [kind for kind in _NEEDED if not all(kind in found for found in each)]
+    missing = [kind for kind in _NEEDED if not all(kind in by_kind for by_kind in each)]
     if missing:
         raise UserError(f"fio's output has no job like {', '.join(missing)}; data/measured/device.fio has all that "
                         "are needed")
-    fields: dict[str, tuple[str, Callable[[dict[str, _Told]], float]]] = {
-        "read_ns": ("response of read-one", lambda told: told["read-one"].response_ns),
-        "write_ns": ("response of write-one", lambda told: told["write-one"].response_ns),
-        "read_iops": ("rate of read-many", lambda told: told["read-many"].iops),
-        "write_iops": ("rate of write-many", lambda told: told["write-many"].iops),
-        "read_rate": ("bandwidth of read-sequence", lambda told: told["read-sequence"].bandwidth),
-        "write_rate": ("bandwidth of write-sequence", lambda told: told["write-sequence"].bandwidth),
-        "bus_rate": ("the larger bandwidth", lambda told: max(told["read-sequence"].bandwidth,
-                                                              told["write-sequence"].bandwidth)),
-        "flush_ns": ("time between writes of flush, less its write", lambda told: max(
-            0.0, SECOND_NS / told["flush"].iops - told["flush"].response_ns)),
-        "channels": ("depth of read-many", lambda told: told["read-many"].depth),
-        "depth": ("depth of read-many", lambda told: told["read-many"].depth)}
+    fields: dict[str, tuple[str, Callable[[dict[str, _OfJob]], float]]] = {
+        "read_ns": ("response of read-one", lambda by_kind: by_kind["read-one"].response_ns),
+        "write_ns": ("response of write-one", lambda by_kind: by_kind["write-one"].response_ns),
+        "read_iops": ("rate of read-many", lambda by_kind: by_kind["read-many"].iops),
+        "write_iops": ("rate of write-many", lambda by_kind: by_kind["write-many"].iops),
+        "read_rate": ("bandwidth of read-sequence", lambda by_kind: by_kind["read-sequence"].bandwidth),
+        "write_rate": ("bandwidth of write-sequence", lambda by_kind: by_kind["write-sequence"].bandwidth),
+        "bus_rate": ("the larger bandwidth", lambda by_kind: max(
+            by_kind["read-sequence"].bandwidth, by_kind["write-sequence"].bandwidth)),
+        "flush_ns": ("time between writes of flush, less its write", lambda by_kind: max(
+            0.0, SECOND_NS / by_kind["flush"].iops - by_kind["flush"].response_ns)),
+        "channels": ("depth of read-many", lambda by_kind: by_kind["read-many"].depth),
+        "depth": ("depth of read-many", lambda by_kind: by_kind["read-many"].depth)}
     made = {}
     for field, (source, value) in fields.items():
-        values = [value(told) for told in each]
+        values = [value(by_kind) for by_kind in each]
         made[field] = Number(min(values), float(np.median(values)), max(values), source)
     return made
 
 
-class _Told(NamedTuple):
+class _OfJob(NamedTuple):
     response_ns: float
     iops: float
     bandwidth: float
     depth: float
 
 
-def _of_output(params: dict[str, Any], totals: dict[str, float]) -> dict[str, _Told]:
-    found = {}
+def _of_output(params: dict[str, Any], totals: dict[str, float]) -> dict[str, _OfJob]:
+    by_kind = {}
     for kind, job in _needed(params, totals):
         stem = _stem(job)
-        found[kind] = _Told(totals.get(f"{stem}.response.mean", 0.0) * 1e6, totals[f"{stem}.iops"],
+        by_kind[kind] = _OfJob(totals.get(f"{stem}.response.mean", 0.0) * 1e6, totals[f"{stem}.iops"],
                             totals[f"{stem}.bandwidth"], float(job.depth))
-    return found
+    return by_kind
 
 
 def _stem(job: Job) -> str:
@@ -146,11 +146,11 @@ def _needed(params: dict[str, Any], totals: dict[str, float]) -> list[tuple[str,
 def _unfit(params: dict[str, Any], totals: dict[str, float]) -> Iterator[str]:
     """Why jobs do not tell what the device can do, each as a clause."""
     needed = _needed(params, totals)
-    cached = [job.name for _, job in needed if job.told.get("direct") != "1" and job.told.get("buffered") != "0"]
+    cached = [job.name for _, job in needed if job.options.get("direct") != "1" and job.options.get("buffered") != "0"]
     if cached:
         yield f"direct=1 is lacking in {', '.join(cached)}, so the page cache answers"
     for _, job in needed:
-        if held := [option for option in job.told if option.startswith(HELD_BACK)]:
+        if held := [option for option in job.options if option.startswith(HELD_BACK)]:
             yield f"job {job.name} is held back by {', '.join(held)}"
         if f"{_stem(job).replace(job.name, f'{job.name}-2', 1)}.iops" in totals:
             yield (f"job {job.name} is there more than once, so its rate is of a part; give each its own name, and "

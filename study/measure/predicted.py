@@ -54,6 +54,17 @@ def scenarios(of: Measured) -> dict[str, Scenario]:
             if not (run.params["wal_apart"] and of.machine.get("log.device_is") != "the same")}
 
 
+def not_predicted(of: Measured) -> str:
+    """Which measured rung is not predicted, and why, in a sentence; "" where all are."""
+    lost = [name for name in rates(of).rung if name not in scenarios(of)]
+    if not lost:
+        return ""
+    device_of = of.machine.get("log.filesystem", "no known file system")
+    return (f"Measured and not predicted: {', '.join(lost)}. Its log lies on another device than the tables ({device_of}), "
+            "and fio measured that of the tables. TPS: "
+            + ", ".join(f"{row.tps:,.0f}" for row in rates(of).itertuples() if row.rung in lost) + ".")
+
+
 def _of_rung(machine: Scenario, run: Run) -> Scenario:
     params = run.params
     changes: dict[str, Any] = {f"database.conf.{name}": value for name, value in _chosen(params).items()

@@ -59,12 +59,12 @@ def packaged(release: int) -> Programs:
 
 def _of(folder: Path, root: Path | None) -> Programs:
     try:
-        told = subprocess.run([folder / "pgbench", "--version"], capture_output=True, text=True, timeout=SECONDS,
-                              stdin=subprocess.DEVNULL).stdout
+        version_text = subprocess.run([folder / "pgbench", "--version"], capture_output=True, text=True, timeout=SECONDS,
+                                      stdin=subprocess.DEVNULL).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{folder}/pgbench cannot be run ({type(error).__name__}); name another folder by "
                         "--pg-bin") from None
-    match = VERSION.search(told)
+    match = VERSION.search(version_text)
     if match is None:
         raise UserError(f"{folder}/pgbench does not say its version; name another folder by --pg-bin")
     release = int(match[1])

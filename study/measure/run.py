@@ -44,16 +44,16 @@ def all_of(to_do: Plan, programs: Programs, places: Places, label: str, files: P
     of_all = {"fio": " ".join(fio), "machine": described}
     with cluster.private(programs, places.folder, places.wal_folder) as server:
         server.start({"max_wal_size": "4GB"})
-        for scale in sorted({one.rung.scale for one in to_do.runs}):
+        for scale in sorted({planned.rung.scale for planned in to_do.runs}):
             server.fill(scale)
             _refuse_full(server, to_do)
         server.stop()
-        for one in to_do.runs:
+        for planned in to_do.runs:
             processes.refuse_stopped()
             with tempfile.TemporaryDirectory(prefix="run-", dir=server.folder) as scratch:
                 processes.give(Path(scratch), server.owner)
-                settings = _measure(server, to_do, one, Path(scratch), devices)
-                yield _kept(to_do, one, Path(scratch), label, programs.version, settings, of_all, files)
+                settings = _measure(server, to_do, planned, Path(scratch), devices)
+                yield _kept(to_do, planned, Path(scratch), label, programs.version, settings, of_all, files)
 
 
 def machine_of(places: Places) -> tuple[dict[str, str], list[str]]:
@@ -68,26 +68,26 @@ def machine_of(places: Places) -> tuple[dict[str, str], list[str]]:
     return described, list(dict.fromkeys([*data.devices, *log.devices]))
 
 
-def params_of(to_do: Plan, one: Run, label: str, version: str, of_all: dict[str, Any]) -> dict[str, Any]:
+def params_of(to_do: Plan, planned: Run, label: str, version: str, of_all: dict[str, Any]) -> dict[str, Any]:
     """All that is known of a run before it begins. `of_all`: what is the same for all."""
-    rung = one.rung
+    rung = planned.rung
     rungs = dict.fromkeys(run.rung.name for run in to_do.runs)
     return {"set": label, "rung": rung.name, "against": rung.against, "change": rung.change, "unsafe": rung.unsafe,
             "wal_apart": rung.wal_apart, "scale": rung.scale, "clients": rung.clients, "threads": min(THREADS, rung.clients),
-            "repeat": one.repeat, "order": one.order, "seed": to_do.seed, "seconds": to_do.sizes.seconds,
+            "repeat": planned.repeat, "order": planned.order, "seed": to_do.seed, "seconds": to_do.sizes.seconds,
             "warm_up_s": to_do.sizes.warm_up_s, "version": version, "rungs": " ".join(rungs),
             "chosen": rung.settings, **of_all}
 
 
-def _measure(server: Server, to_do: Plan, one: Run, scratch: Path, devices: list[str]) -> dict[str, Any]:
+def _measure(server: Server, to_do: Plan, planned: Run, scratch: Path, devices: list[str]) -> dict[str, Any]:
     """One run, its files in `scratch`; what there is to be said of it. Raises UserError if pgbench fails."""
-    tables = server.tables_of(one.rung.scale)
-    server.start(one.rung.settings, one.rung.wal_apart)
+    tables = server.tables_of(planned.rung.scale)
+    server.start(planned.rung.settings, planned.rung.wal_apart)
     settings = server.settings()
-    _pgbench(server, to_do, one, tables, to_do.sizes.warm_up_s, scratch, "warm-up.txt", [])
+    _pgbench(server, to_do, planned, tables, to_do.sizes.warm_up_s, scratch, "warm-up.txt", [])
     server.asked("CHECKPOINT")
     with sampling.taken(server, tables, devices) as samples:
-        _pgbench(server, to_do, one, tables, to_do.sizes.seconds, scratch, "pgbench.txt",
+        _pgbench(server, to_do, planned, tables, to_do.sizes.seconds, scratch, "pgbench.txt",
                  ["-n", "-P", "1", "--progress-timestamp", "-l", "--log-prefix", str(scratch / "pgbench_log")])
         server.refuse_dead()
     server.stop()
@@ -95,13 +95,13 @@ def _measure(server: Server, to_do: Plan, one: Run, scratch: Path, devices: list
     return {"settings": settings, "series": sampling.series(samples)}
 
 
-def _pgbench(server: Server, to_do: Plan, one: Run, tables: str, seconds: int, scratch: Path, name: str,
+def _pgbench(server: Server, to_do: Plan, planned: Run, tables: str, seconds: int, scratch: Path, name: str,
              options: list[str]) -> None:
     if not seconds:
         (scratch / name).touch()
         return
-    threads = str(min(THREADS, one.rung.clients))
-    words = [server.programs.path("pgbench"), *server.reached(), "-c", str(one.rung.clients), "-j", threads, "-T",
+    threads = str(min(THREADS, planned.rung.clients))
+    words = [server.programs.path("pgbench"), *server.reached(), "-c", str(planned.rung.clients), "-j", threads, "-T",
              str(seconds), *options, tables]
     with (scratch / name).open("wb") as out:
         process = processes.start(words, server.owner, scratch, out)
@@ -117,8 +117,8 @@ def _pgbench(server: Server, to_do: Plan, one: Run, tables: str, seconds: int, s
             processes.end(process, signal.SIGTERM)
     if process.returncode:
         shown = (scratch / name).read_text(errors="replace").strip().splitlines()
-        raise UserError(f"pgbench fails in rung {one.rung.name}: {' / '.join(shown[-2:])[-200:]}; nothing of that run is "
-                        "kept")
+        raise UserError(f"pgbench fails in rung {planned.rung.name}: {' / '.join(shown[-2:])[-200:]}; nothing of that run "
+                        "is kept")
 
 
 def _refuse_full(server: Server, to_do: Plan) -> None:
@@ -140,19 +140,19 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _kept(to_do: Plan, one: Run, scratch: Path, label: str, server_version: str, told: dict[str, Any],
+def _kept(to_do: Plan, planned: Run, scratch: Path, label: str, server_version: str, measurement: dict[str, Any],
           of_all: dict[str, Any], files: Path | None) -> Done:
     """The run in the folder of imports."""
-    rung = one.rung
-    measured.write(scratch / measured.FILE, params_of(to_do, one, label, server_version, of_all) | {
-        "settings": told["settings"]}, told["series"])
+    rung = planned.rung
+    measured.write(scratch / measured.FILE, params_of(to_do, planned, label, server_version, of_all) | {
+        "settings": measurement["settings"]}, measurement["series"])
     [given] = given_runs.given([scratch], f"{label}/{rung.name}")
     report = imports.imported(given, imports.Options())
     if files is not None:
-        to = files / f"{rung.name}-{one.repeat}"
+        to = files / f"{rung.name}-{planned.repeat}"
         to.mkdir(parents=True, exist_ok=True)
         for name in ("pgbench.txt", measured.FILE):
             shutil.copyfile(scratch / name, to / name)
     totals = tables.totals(report.folder)
-    return Done(one, totals["pgbench.tps"], totals["pgbench.response.mean"], report)
+    return Done(planned, totals["pgbench.tps"], totals["pgbench.response.mean"], report)
 

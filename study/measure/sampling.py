@@ -80,14 +80,14 @@ def query(release: int) -> str:
 
 def disk_counters(text: str, devices: list[str]) -> dict[str, dict[str, float]]:
     """Of the text of /proc/diskstats; a counter that an old kernel lacks is left out."""
-    found = {}
+    counters = {}
     for row in text.splitlines():
         words = row.split()
         if len(words) > 3 and words[2] in devices:
             numbers = [float(word) for word in words[3:]]
-            found[words[2]] = {name: numbers[place] * unit for name, (place, unit, _) in OF_DISK.items()
+            counters[words[2]] = {name: numbers[place] * unit for name, (place, unit, _) in OF_DISK.items()
                                if place < len(numbers)}
-    return found
+    return counters
 
 
 def processor_counters(text: str) -> dict[str, float]:
@@ -132,9 +132,9 @@ def _look(devices: list[str], samples: Samples, over: threading.Event, ours: _Ou
 def _listen(asking: subprocess.Popen, samples: Samples) -> None:
     for line in asking.stdout or ():
         with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
-            told = json.loads(line)
-            samples.postgres.append(Moment(float(told.pop("epoch_s")), {"": {
-                name: float(value) for name, value in told.items() if value is not None}}))
+            sample = json.loads(line)
+            samples.postgres.append(Moment(float(sample.pop("epoch_s")), {"": {
+                name: float(value) for name, value in sample.items() if value is not None}}))
 
 
 def series(samples: Samples) -> dict[str, dict[str, Any]]:

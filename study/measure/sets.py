@@ -69,8 +69,8 @@ def shipped(name: str) -> Measured:
     runs = []
     for path in data_files(f"{FOLDER}/{name}/runs/*/{measured.FILE}"):
         place = path.parent.relative_to(DATA).as_posix()
-        told, counted = _reading(measured, path), _reading(pgbench, data_file(f"{place}/pgbench.txt"), "text")
-        runs.append(Run(told.params, {total.name: total.value for total in counted.totals}, _samples(told)))
+        measurement, counted = _reading(measured, path), _reading(pgbench, data_file(f"{place}/pgbench.txt"), "text")
+        runs.append(Run(measurement.params, {total.name: total.value for total in counted.totals}, _samples(measurement)))
     outputs = [_reading(fio, path, "json") for path in data_files(f"{FOLDER}/{name}/fio/*.json")]
     return Measured(name, sorted(runs, key=_order), [
         (reading.params, {total.name: total.value for total in reading.totals}) for reading in outputs])
@@ -139,8 +139,8 @@ def rates(of: Measured) -> pd.DataFrame:
     middle), low, high (the extremes). Raises UserError if none was measured. `missing` names the others."""
     rows: dict[str, dict[str, Any]] = {}
     for run in _measured(of):
-        told = {name: run.params[name] for name in ("rung", "against", "change", "unsafe")}
-        row = rows.setdefault(run.params["rung"], told | {"all": []})
+        of_rung = {name: run.params[name] for name in ("rung", "against", "change", "unsafe")}
+        row = rows.setdefault(run.params["rung"], of_rung | {"all": []})
         row["all"].append(run.totals["pgbench.tps"])
     if not rows:
         raise UserError(f"no rung of '{of.name}' was measured; measure it by `study measure pgbench`, under another --label")

@@ -38,6 +38,7 @@ class Alignment(NamedTuple):
     aligned: tuple[float, float, float]     # the three counts for a partition that is
     rows: list[Row]
     assumed: tuple[str, ...] = ()      # partitions, the size of whose sectors is not told
+    tells_its_end: bool = True          # rows that are missing at the end would be noticed
 
 
 def of_file(file: Path, block: str, request: str | None) -> Alignment:
@@ -51,16 +52,18 @@ def of_file(file: Path, block: str, request: str | None) -> Alignment:
             wrong.append(str(error))
             sizes.append(0)
     of_disks: list[partitions.Partition] = []
+    content = ""
     try:
         given_files.refuse_endless(file, given_files.TEXT)
-        of_disks = partitions.read(pasted.read(file, "sfdisk --json DISK", is_loose=True))
+        content = pasted.read(file, "sfdisk --json DISK", is_loose=True)
+        of_disks = partitions.read(content)
     except UserError as error:
         wrong.append(f"{file.name}: {error}")
     except OSError as error:
         wrong.append(str(errors.of_the_system(error)))
     if wrong:
         raise UserError("; ".join(dict.fromkeys(wrong)))
-    return of_partitions(of_disks, *sizes)
+    return of_partitions(of_disks, *sizes)._replace(tells_its_end=partitions.tells_its_end(content))
 
 
 def _power_of_two(text: str, quantity: str) -> int:
@@ -122,6 +125,9 @@ def notes(alignment: Alignment) -> list[str]:
     if alignment.assumed:
         sentences.append(f"The text does not tell the size of sectors. {partitions.USUAL_SECTOR} B are assumed for "
                          f"{', '.join(alignment.assumed)}.")
+    if not alignment.tells_its_end:
+        sentences.append("The text does not tell where it ends, so rows missing at its end cannot be seen. See that "
+                         f"{alignment.rows[-1].partition} is the last of the disk.")
     if not straddling_rows:
         return [*sentences, f"No partition straddles blocks of {block}."]
     sentences.append(f"{len(straddling_rows)} of {counted(len(alignment.rows), 'partition')} straddle blocks of {block}: "

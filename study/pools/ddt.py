@@ -2,6 +2,7 @@
 
     zdb -DD           DDT-sha256-zap-duplicate: 216 entries, size 1784 on disk, 2104 in core      a line for each object
                       DDT-sha256-zap-unique: dspace=1638400; mspace=983040; entries=10240         since 2.3; of all
+                      DDT-sha256-zap-unique: object=1028                        since 2.3, with -DDD: passed over
     zpool status -D   dedup: DDT entries 2873, size 390 on disk, 302 in core                      of an entry
                       dedup: DDT entries 265611, size 82.9M on disk, 51.0M in core, 51.0M cached (100.00%)    of all: 2.3
                       dedup: DDT entries 445552, size 124M on disk, 72.1M in core       of all: zpool of 2.2, module of 2.3
@@ -31,7 +32,7 @@ OBJECT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
                     rf"(\d+) entries, size {SIZE} on disk, {SIZE} in core\b")
 OBJECT_OF_FDT = re.compile(r"\s*DDT-(\S+?)-(?:zap|flat)-(ditto|duplicate|unique):\s+"
                            r"dspace=(\d+); mspace=(\d+); entries=(\d+)")
-BROKEN = re.compile(r"\s*DDT-(?!log-)\S*-(?:ditto|duplicate|unique): ")
+BROKEN = re.compile(r"\s*DDT-(?!log-)\S*-(?:ditto|duplicate|unique): (?!object=\d+$|contents:)")
 LOG = re.compile(r"\s*DDT-log-\S+: .*\bentries=(\d+)")     # of fast dedup: changes that wait
 STATUS = re.compile(rf"\s*(?:dedup:\s+)?DDT entries (\d+), size {SIZE} on disk, {SIZE} in core"
                     rf"(?:, {SIZE} cached \(.*\))?\s*$")

@@ -43,6 +43,8 @@ PRINTED_FREE = re.compile(r"^(?:[\d.,]+[a-zA-Z]+ +){3}")
 EXTENDED = re.compile(r"^\d+(?: +\S+){3} extended(?: |$)")      # the column of types, which parted does not translate
 WITH_TYPES = ("msdos", "")
 DISK_OF_GDISK = re.compile(r"^Disk (?P<device>\S+): \d+ sectors")
+USABLE = re.compile(r"First usable sector is (\d+), last usable sector is (\d+)")
+FREE = re.compile(r"Total free space is (\d+) sectors")
 GDISK_HEAD = re.compile(r"^Number +Start \(sector\)")
 OF_GDISK = re.compile(r"^(\d+) +(\d+) +(\d+) +([\d.]+) (bytes|[KMGTP]iB) +[0-9A-F]{4}(?: |$)")
 ROUNDED = 0.11      # of the last digit that gdisk prints, one behind the point
@@ -66,10 +68,10 @@ def of_dump(text: str) -> Iterator[Partition | str]:
     if not rows and not any(map(OF_DUMP.match, lines)):
         return
     yield from (changed_row(line) for line in lines if DAMAGED_DUMP.search(line) and not DUMPED.match(line))
-    told = next((int(match[1]) for line in lines if (match := SECTOR_SIZE.match(line))), None)
+    sector_bytes = next((int(match[1]) for line in lines if (match := SECTOR_SIZE.match(line))), None)
     first = next((int(match[1]) for line in lines if (match := FIRST_LBA.match(line))), 0)
-    sector = told or sector_by_gpt(first) or USUAL_SECTOR
-    if rows and (problem := sector_problem(sector if told is None else told, rows[0]["name"])):
+    sector = sector_bytes or sector_by_gpt(first) or USUAL_SECTOR
+    if rows and (problem := sector_problem(sector if sector_bytes is None else sector_bytes, rows[0]["name"])):
         yield problem
     for row in rows:
         kind = (row["type"] or "").lower()
@@ -80,7 +82,7 @@ def of_dump(text: str) -> Iterator[Partition | str]:
             yield f"{row['name']} stands for a whole GPT, whose partitions this sfdisk does not print; {IN_SECTORS}"
         elif kind not in CONTAINERS and int(row["size"]):
             yield Partition(row["name"], int(row["start"]) * sector, sector,
-                            is_assumed=told is None and sector_by_gpt(first) is None)
+                            is_assumed=sector_bytes is None and sector_by_gpt(first) is None)
 
 
 def of_print(text: str) -> Iterator[Partition | str]:
@@ -110,19 +112,28 @@ def of_print(text: str) -> Iterator[Partition | str]:
 
 
 def of_gdisk(text: str) -> Iterator[Partition | str]:
-    """Of `gdisk -l` and `sgdisk -p`."""
-    device, sector, is_open = "", USUAL_SECTOR, False
-    for line in _lines(text):
+    """Of `gdisk -l` and `sgdisk -p`. Partitions and free sectors add up to those that its head calls usable."""
+    device, sector, is_open, usable, left = "", USUAL_SECTOR, False, 0, 0
+    for line in [*_lines(text), "Disk end: 0 sectors"]:
         if match := LOGICAL_SECTOR.search(line) or TWO_SECTORS.search(line):
             sector = int(match[1])
             if problem := sector_problem(sector, device or "the disk"):
                 yield problem
         elif match := DISK_OF_GDISK.match(line) or DISK.match(line):
-            device, sector, is_open = match["device"], USUAL_SECTOR, False
+            if usable and left:
+                yield (f"the rows of {device or 'a disk'} and its free space are {usable - left} sectors, but its head says "
+                       f"{usable}, so that some are missing; give what gdisk prints unchanged")
+            device, sector, is_open, usable, left = match["device"], USUAL_SECTOR, False, 0, 0
+        elif match := USABLE.match(line):
+            usable = int(match[2]) - int(match[1]) + 1
+            left += usable
+        elif match := FREE.match(line):
+            left -= int(match[1])
         elif GDISK_HEAD.match(line):
             is_open = True
         elif (match := OF_GDISK.match(line)) and _has_size(match, sector):
             yield Partition(numbered(device, match[1]), int(match[2]) * sector, sector)
+            left -= int(match[3]) - int(match[2]) + 1
         elif match or (is_open and line[:1].isdigit()):
             yield changed_row(line)
         elif line:
@@ -133,6 +144,12 @@ def _has_size(row: re.Match, sector: int) -> bool:
     """Whether start and end of gdisk's row are as far apart as it prints."""
     unit = 1 if row[5] == "bytes" else size_of(f"1{row[5][0]}", "unit")
     return abs((int(row[3]) - int(row[2]) + 1) * sector / unit - float(row[4])) <= ROUNDED
+
+
+def tells_its_end(text: str) -> bool:
+    """Whether the tool printed a count that rows which are missing would not meet: gpart does, and gdisk with its head."""
+    lines = list(_lines(text))
+    return any(map(GPART_DISK.match, lines)) or (any(map(USABLE.match, lines)) and any(map(FREE.match, lines)))
 
 
 def of_gpart(text: str) -> Iterator[Partition | str]:

@@ -2,8 +2,9 @@
 
     partitions.read(text)       a Partition for each; UserError, one sentence, with all that is wrong
 
-`sfdisk --json` and `parted -m` are read here, `fdisk -l` in `fdisk`, and what other tools print in `other_tables`. Sources
-of the formats: sfdisk(8), fdisk(8) and libfdisk of util-linux; parted(8); sgdisk(8); gpart(8); prtvtoc(1M).
+`sfdisk --json` and `parted -m` are read here, `fdisk -l` in `fdisk`, and what other tools print in `other_tables` and
+`windows_tables`. Sources of the formats: sfdisk(8), fdisk(8) and libfdisk of util-linux; parted(8); sgdisk(8); gpart(8);
+prtvtoc(1M).
 
 What stands before and behind, prompts and marks of quotation too, is passed over. A partition that only holds others
 (Extended) is left out: nothing is read or written through it.
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from study.errors import UserError
-from study.pools import fdisk, other_tables, pasted
+from study.pools import fdisk, other_tables, pasted, windows_tables
 from study.pools.partition import TRY, USUAL_SECTOR, Partition, numbered, sector_by_gpt, sector_problem
 
 CONTAINERS = {"5", "f", "85", "0x5", "0xf", "0x85"}
@@ -44,6 +45,12 @@ def read(text: str) -> list[Partition]:
     return partitions
 
 
+def tells_its_end(text: str) -> bool:
+    """Whether a table that ends between two rows would be noticed: JSON has an end, and some tools print a count."""
+    plain = pasted.plain(text)
+    return '"partitiontable"' in plain or plain.lstrip().startswith("{") or other_tables.tells_its_end(plain)
+
+
 def _parts(text: str) -> Iterator[Partition | str]:
     """Partitions, and what is wrong."""
     if re.search(r"^\s*(?:(?:BYT|CHS|CYL);|/\S+?:[\d.]+\w+:\w+:\d+:\d+:)", text, re.M):
@@ -59,7 +66,7 @@ def _of_tables(text: str) -> Iterator[Partition | str]:
 
 
 TABLES = (fdisk.partitions_of, other_tables.of_dump, other_tables.of_print, other_tables.of_gdisk, other_tables.of_gpart,
-          other_tables.of_prtvtoc)
+          other_tables.of_prtvtoc, windows_tables.of_wmic, windows_tables.of_get_partition, windows_tables.of_diskpart)
 
 
 # --- sfdisk ---------------------------------------------------------------------------------------------------------------
@@ -72,19 +79,30 @@ def _whole(value: Any) -> int:
 
 
 def _of_sfdisk(text: str) -> Iterator[Partition | str]:
-    begin = text.find("{")
+    """Of one disk or several, one after the other; what stands between is passed over."""
+    begin, end = max(text.find("{"), 0), 0
+    while begin >= 0:
+        try:
+            content, end = json.JSONDecoder().raw_decode(text, begin)
+        except (json.JSONDecodeError, RecursionError) as error:
+            what = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "too deep"
+            yield f"it is no whole JSON ({what}), perhaps cut off; {TRY}"
+            return
+        yield from _of_json(content)
+        begin = text.find("{", end)
+    if '"node"' in text[end:] or '"partitiontable"' in text[end:]:
+        yield f"something of a table stands behind its JSON, so it is cut or changed; {TRY}"
+
+
+def _of_json(content: Any) -> Iterator[Partition | str]:
     try:
-        content, _ = json.JSONDecoder().raw_decode(text[max(begin, 0):])
         tables: dict[str, Any] = content["partitiontable"]
         rows, device = tables.get("partitions", []), str(tables.get("device", "the disk"))
         by_gpt = sector_by_gpt(_whole(tables.get("firstlba", 0)))
         sector = _whole(tables.get("sectorsize", by_gpt or USUAL_SECTOR))
         places = [(str(row["node"]), _whole(row["start"])) for row in rows
                   if str(row.get("type", "")).lower() not in CONTAINERS]
-    except json.JSONDecodeError as error:
-        yield f"it is no whole JSON (line {error.lineno}: {error.msg}), perhaps cut off; {TRY}"
-        return
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         yield f"its JSON is not that of `sfdisk --json`, where each partition has node and start; {TRY}"
         return
     if tables.get("unit", "sectors") != "sectors":

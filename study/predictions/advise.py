@@ -10,8 +10,10 @@ alike. A step is called faster or slower only if the interval of its gain, under
 
 The file is a scenario without a database, and a list of `[[spare]]` devices. Each could become a log device, a cache
 device, or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a
-server that has been at work for hours.
+server that has been at work for hours. What is below the database (`study.predictions.storage_steps`) is no rung: its
+numbers are of requests to a pool, not of transactions.
 """
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
-from rich.console import Console
 
-from study import console
 from study.documents import priors
 from study.ensembles import intervals
 from study.errors import UserError
@@ -30,7 +30,7 @@ from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import bounds, lines, model_error, predict, recipes
+from study.predictions import bounds, lines, model_error, predict, recipes, storage_steps
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
@@ -65,6 +65,8 @@ class Advice(NamedTuple):
     is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
     gain_more: tuple["Stacked", ...] = ()   # rungs that gain more on the ladder than by themselves
     why_more: tuple[str, ...] = ()  # and why, in words
+    storage: tuple[storage_steps.StorageStep, ...] = ()     # dedup and the LUN, where the file asks
+    not_asked: str = ""             # what of that it does not ask
 
 
 class Ladder(NamedTuple):
@@ -95,6 +97,8 @@ def content_of(path: Path, database: str) -> tuple[dict, list]:
     """What the file says of the machine and its database, and of devices to spare."""
     content = scenario.toml(path)
     spare = content.pop("spare", [])
+    for section in storage_steps.SECTIONS:
+        content.pop(section, None)
     if not isinstance(spare, list):
         raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
     keys = content.get("database")
@@ -166,7 +170,7 @@ def taken_after_hours(machine: Scenario) -> tuple[str, ...]:
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS,
            budget: run_length.Budget = run_length.BUDGET, safe_only: bool = False, kept_as: str | None = None) -> Advice:
     """`safe_only`: what trades safety is no rung of the ladder, and is not tried. `kept_as`: see
-    `study.predictions.predict.compare`; the runs of all single steps."""
+    `study.predictions.predict.compare`; the runs of all single steps, and those of `ladder`."""
     machine = at_work(machine)
     all_steps = [step for step in steps(machine, spare) if is_safe(step) or not safe_only]
     tried = [step for step in all_steps if step.after is not None]
@@ -179,7 +183,7 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
     gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= WORTH]
     chosen = [(step, alone) for step, alone in gaining if is_safe(step) and sign(alone / tps[0]) > 0]
-    made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by)
+    made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by, kept_as)
     left_out = {_key(step): _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
     is_whole = runs.groupby("scenario").is_whole.all()
     rows: list[tuple] = [
@@ -219,10 +223,13 @@ def _why_no_rung(step: Step, gain: pd.Series) -> str:
 
 
 def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
-           draws: int = DRAWS, budget: run_length.Budget = run_length.BUDGET, smaller_by: float | None = None) -> Ladder:
+           draws: int = DRAWS, budget: run_length.Budget = run_length.BUDGET, smaller_by: float | None = None,
+           kept_as: str | None = None) -> Ladder:
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
-    on top of those before is left out. A device is used once, and what one step has set no later one sets again."""
+    on top of those before is left out. A device is used once, and what one step has set no later one sets again. The runs
+    of the n-th step that is tried on top of another are kept as `kept_as`-n."""
     top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
+    trial = itertools.count(1)
     gain_more: list[Stacked] = []
     touched: dict[str | int, str] = {}      # and by which step
     for step, alone in chosen:
@@ -238,7 +245,8 @@ def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.S
             left_out[_key(step)] = f"on top of those below it cannot be: {error}"
             continue
         tps = alone if top is machine else predict.compare(
-            [higher], draws, budget=budget, known=known, smaller_by=smaller_by).tps
+            [higher], draws, budget=budget, known=known, smaller_by=smaller_by,
+            kept_as=kept_as and f"{kept_as}-{next(trial)}").tps
         gain = tps.to_numpy() / rates[-1]
         if np.median(gain) < WORTH or sign(gain) <= 0:
             left_out[_key(step)] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"
@@ -277,53 +285,3 @@ def beginnings(advice: Advice) -> list[str]:
         return [ALL_BEGIN]
     steps = advice.steps[~advice.steps.is_whole.astype(bool)]
     return [BEGINNING] * bool(len(steps)) + [f"- {step}" for step in steps.step]
-
-
-OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
-
-
-# --- on the terminal ------------------------------------------------------------------------------------------------------
-
-def say(advice: Advice, out: Console) -> None:
-    """For a terminal of 80 columns: what steps trade stands below the tables, by number."""
-    tried, notes = advice.steps[advice.steps.why_not == ""], [*dict.fromkeys(advice.steps.trades[advice.steps.trades != ""])]
-    shown = console.table("step, alone", "gain, 5 %", "50 %", "95 %", "TPS", "trades")
-    for row in tried.itertuples():
-        numbers = [f"{value - 1:+.0%}" for value in (row.gain_low, row.gain, row.gain_high)]
-        if is_open(row.gain_low, row.gain_high):
-            numbers[1] = "open"
-        trades = f"{row.trades.partition(':')[0]} [{1 + notes.index(row.trades)}]" if row.trades else ""
-        shown.add_row(row.step, *numbers, f"{row.tps:,.0f}", trades)
-    rungs = console.table("safe steps, one on top of the other", "TPS, 5 %", "50 %", "95 %")
-    for row in advice.ladder.itertuples():
-        rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
-    calibrated = ", ".join(console.number(end) for end in advice.calibrated_tps)
-    out.print(f"as it is: {calibrated} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
-    if advice.bound_by:
-        out.print(bounds.sentence(advice.bound_by))
-    out.print()
-    out.print(shown)
-    _say_list(out, [OPEN] * any(map(is_open, tried.gain_low, tried.gain_high)))
-    out.print()
-    out.print(rungs)
-    _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])
-    _say_list(out, slower(advice.steps))
-    _say_list(out, beginnings(advice))
-    _say_list(out, ["Gains more on the ladder than alone:"] * bool(advice.why_more) + [
-        f"- {why}" for why in advice.why_more])
-    gaining = advice.steps[advice.steps.why_no_rung != ""]
-    _say_list(out, ["Gains alone, but no rung:"] * len(gaining[:1]) + [
-        f"- {row.step}: {row.why_no_rung}" for row in gaining.itertuples()])
-    to_type = tried[[bool(row.lines) and row.gain_low > 1 for row in tried.itertuples()]]
-    _say_list(out, ["Lines to copy, of the steps that gain:"] * len(to_type[:1]) + [
-        text for row in to_type.itertuples() for text in (f"# {row.step}", *row.lines)])
-    not_tried = [f"- {row.step}: {row.why_not}" for row in advice.steps[advice.steps.why_not != ""].itertuples()]
-    _say_list(out, not_tried and ["Not tried:", *not_tried])
-    _say_list(out, ["Taken by default:"] * bool(advice.notes) + [f"- {note}" for note in advice.notes])
-
-
-def _say_list(out: Console, lines: list[str]) -> None:
-    if lines:
-        out.print()
-    for line in lines:
-        out.print(line)

@@ -22,7 +22,8 @@ FASTEST = 100               # `host.cpu`, at most
 PARTS = (("data", "data devices"), ("log", "log device"), ("cache", "cache device"))
 NOTHING = ("bound by: nothing that is simulated twice as fast saves time; clients wait for each other, or for the load "
            "generator")
-HOW = ". By the best guess, with each part twice as fast and without the log; parts overlap where they wait for each other"
+HOW = (". By the best guess a share is what runs save without the intent log, or twice what they save with a part twice as "
+       "fast. Shares overlap where one part waits for another")
 COMMITS = "commits that wait for the intent log"
 
 

@@ -5,8 +5,9 @@
 """
 import pandas as pd
 
+from model.devices.data_sheet import SheetParams
 from study.errors import UserError
-from study.machines import power_cut_risks, run_length, scenario
+from study.machines import power_cut_risks, run_length, scenario, storage
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
 from study.predictions import advise, bounds, predict
@@ -25,6 +26,7 @@ WIDTHS = {"stripe": None, "mirror": 2, "raidz1": None, "raidz2": None}
 def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device: str, memory_gib: float, record_kib: int,
             durability: str, clients: int, scale: int) -> Scenario:
     """PostgreSQL 8.3 under pgbench on ZFS of build b141, with so much chosen."""
+    _refuse_two_kinds_of_disk(disk, log_device, cache_device)
     changes: dict = {f"pool.{part}": {"sheet": name} for part, name in (("log", log_device), ("cache", cache_device))
                if name != NO_DEVICE}
     base = scenario.of({
@@ -33,6 +35,14 @@ def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device:
         "pool": {"data": {"sheet": disk, "count": n_disks, "layout": layout, "width": WIDTHS[layout]}},
         "database": {"kind": "postgres", "clients": clients, "scale": scale}})
     return scenario.changed(base, changes | DURABILITY[durability])
+
+
+def _refuse_two_kinds_of_disk(*sheets: str) -> None:
+    """Of all disks with an arm the model has one sheet."""
+    disks = {name for name in sheets if name != NO_DEVICE and isinstance(storage.sheet(name).params, SheetParams)}
+    if len(disks) > 1:
+        raise UserError(f"the disks are {' and '.join(sorted(disks))}, but disks of one kind can be simulated; take the "
+                        "same, or an SSD as log or cache device")
 
 
 def next_steps(machine: Scenario, spare: str, draws: int, budget: run_length.Budget,
@@ -77,4 +87,4 @@ def best(advice: advise.Advice) -> str:
     if step.middle < 100 * (advise.WORTH - 1):
         return "No safe step gains anything worth having here."
     warning = "; it may gain nothing" if step.low <= 0 else ""
-    return f"Next: {step.step}, {step.middle:+.0f} % ({step.low:+.0f} to {step.high:+.0f} %){warning}."
+    return f"Gives most: {step.step}, {step.middle:+.0f} % ({step.low:+.0f} to {step.high:+.0f} %){warning}."

@@ -219,9 +219,10 @@ def rows_of(results: Sequence[Result]) -> int:
 
 def table(replays: list[Replay]) -> pd.DataFrame:
     """A row for each replay: trace, who completed the fills, rows, differences, reads by outcome."""
-    return pd.DataFrame([{"trace": replay.path.stem, "completions": replay.completions, "rows": replay.rows,
-                          "differences": replay.differences, **{name: n for name, n in replay.outcomes.items() if n}}
-                         for replay in replays]).fillna(0).astype({name: int for name in ("rows", "differences")})
+    table = pd.DataFrame([{"trace": replay.path.stem, "completions": replay.completions, "rows": replay.rows,
+                           "differences": replay.differences, **{name: n for name, n in replay.outcomes.items() if n}}
+                          for replay in replays]).fillna(0)
+    return table.astype(dict.fromkeys(table.columns[2:], int))
 
 
 def outcome_counts(replays: list[Replay]) -> np.ndarray:

@@ -47,7 +47,7 @@ STUDY: dict[str, Notebook] = {
             kind="str", help="the document to audit, or all of them",
             choices=("all", "kustarz-2007", "lutz-2010", "vandenbogaard-2008", "bourbonnais-2010", "rajadurai-2009"))}),
     "01_vdev_cache_oltp": Notebook(
-        keeps=("vdev-cache-oltp", "vdev-cache-oltp-nearest"),
+        keeps=("vdev-cache-oltp", "vdev-cache-oltp-nearest", "vdev-cache-oltp-what-if"),
         reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
                "nearest/01_vdev_cache_oltp.toml"), minutes=2.5,
         machine="study.experiments.vdev_cache_2007.filebench_oltp",
@@ -169,7 +169,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "07_pgbench_ladder": Notebook(
-        keeps=("pgbench", "pgbench-readings", "pgbench-nearest"),
+        keeps=("pgbench", "pgbench-readings", "pgbench-climb", "pgbench-nearest"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
                "nearest/07_pgbench_ladder.toml"), minutes=1.5,
         experiment="study.experiments.ladders_2009.pgbench",
@@ -183,7 +183,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "08_sysbench_ladders": Notebook(
-        keeps=("sysbench-rw", "sysbench-rw-readings", "sysbench-ro", "sysbench-ro-readings"),
+        keeps=tuple(f"sysbench-{kind}{of}" for kind in ("rw", "ro") for of in ("", "-readings", "-climb")),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4.0,
         experiment="study.experiments.ladders_2009.sysbench",
         parameters={
@@ -208,7 +208,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "10_your_ladder": Notebook(
-        keeps=("your-ladder-steps",),
+        keeps=("your-ladder-steps", *(f"your-ladder-steps-{trial}" for trial in range(1, 5))),
         reads=("priors.toml", "advice.toml", "hardware/*.toml", "trials/*/*"), minutes=3.0,
         parameters={
             "disk": Parameter(kind="str", choices=SHEETS, help="sheet of the disks of the pool, of data/hardware"),
@@ -253,7 +253,7 @@ STUDY: dict[str, Notebook] = {
             "mechanism_draws": Parameter(kind="int", low=2, high=1000, help="draws for each mechanism"),
         }),
     "13_dedup": Notebook(
-        keeps=("dedup-cliff", "dedup-paced", "dedup-2018"),
+        keeps=("dedup-cliff", "dedup-paced", "dedup-2018", "dedup-costs"),
         reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
         parameters={
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool, striped"),

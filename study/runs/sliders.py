@@ -26,8 +26,8 @@ from study.errors import UserError
 from study.runs import catalogue, progress, record
 from study.runs.parameters import Parameter, Value
 
-LABEL = {"description_width": "11em"}
-WIDE = {"width": "32em"}
+LABEL = {"description_width": "13em"}
+WIDE = {"width": "34em"}
 # A short redraw does not flicker: the picture turns grey only after a third of a second.
 STYLE = ("<style>.study-picture img, img.study-picture {transition: opacity 0.1s} "
          "img.study-old, .study-old img {opacity: 0.25; filter: grayscale(1); transition: opacity 0.1s 0.3s}</style>")
@@ -48,7 +48,7 @@ def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], max_
     `numbers`: from what `simulate` returns, the numbers (name, value, unit) that *Keep this run* records.
     `note`: what tells the picture from the run above, written on it.
     `possible`: makes the machine of the values, and refuses one that cannot be; the sliders `within` which offer only what
-    it accepts beside the other values.
+    it accepts beside the other values. Lists of choices may be `within`, too.
     """
     noted = _noted(draw, note)
     if record.folder() is not None:
@@ -133,7 +133,7 @@ class Explorer(widgets.VBox):
         if self.is_setting:
             return
         with self._quietly():
-            for name in self.within:
+            for name in (*self.within, *self.within):       # what one leaves may hang on what another takes
                 self._bound(name, self._accepted(name) or self.controls[name].of_schema)
         if self.values() != self.drawn_of:
             self._redraw()
@@ -162,9 +162,14 @@ class Explorer(widgets.VBox):
         return True
 
     def _bound(self, name: str, numbers: Sequence[Any]) -> None:
-        """Let a slider take these numbers alone, and go to the nearest."""
+        """Let a slider take these numbers alone, and go to the nearest; let a list have these choices alone."""
         slider = self.controls[name]
         value = slider.value
+        if isinstance(slider, widgets.Dropdown):
+            if tuple(numbers) != slider.options:
+                slider.options = tuple(numbers)
+                slider.value = value if value in numbers else numbers[0]
+            return
         if isinstance(slider, widgets.IntSlider):
             value = min(numbers, key=lambda number: abs(number - slider.value))
             slider.step = min((after - before for before, after in itertools.pairwise(numbers)), default=1)
@@ -228,6 +233,7 @@ class Explorer(widgets.VBox):
         if self.drawn_of is None or self.drawn_of != self.values():
             self.status.value = f"<b>There is no picture of these values to keep; choose others.</b>{self._of_others()}"
             return
+        self.status.value = "<progress></progress> <small>Writing the run.</small>"
         numbers = self.numbers(self.data) if self.numbers else pd.DataFrame(columns=["name", "value", "unit"])
         try:
             run_id = slider_records.keep(self.notebook, self.drawn_of, numbers, self.draw, self.data, self.seconds or 0.0)
@@ -260,7 +266,9 @@ def _control(name: str, value: Value, parameter: Parameter) -> widgets.Widget:
     if parameter.kind == "bool":
         return widgets.Checkbox(indent=True, **common)
     if parameter.choices is not None and parameter.kind == "str":
-        return widgets.Dropdown(options=list(parameter.choices), **common)
+        choose = widgets.Dropdown(options=parameter.choices, **common)
+        choose.of_schema = parameter.choices
+        return choose
     common["continuous_update"] = False
     if parameter.choices is not None:
         return widgets.SelectionSlider(options=[(f"{choice}", choice) for choice in parameter.choices], **common)

@@ -29,6 +29,7 @@ from study.runs.folder import FIGURES, MANIFEST, PREDICTIONS, SAMPLES, is_whole,
 MIGRATIONS = Path(__file__).parent / "migrations"
 OF_IMPORTS = ("imports", "import_notes", "import_checks", "import_series", "observations", "histograms", "transactions")
 PATIENCE_S = 10.0       # for somebody who has the store open for writing
+DAMAGED = "Corrupt database file"       # what DuckDB calls a block whose checksum is another
 
 
 def path() -> Path:
@@ -48,9 +49,27 @@ def open() -> Iterator[DuckDBPyConnection]:
             for setting in ("enable_progress_bar = false", "enable_external_access = false",
                             "disabled_filesystems = 'LocalFileSystem'"):     # without the last, files beside it are left
                 connection.execute(f"SET {setting}")
-            yield connection
+            with _noticing_damage():
+                yield connection
         finally:
             connection.close()
+
+
+@contextlib.contextmanager
+def _noticing_damage() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        refuse_damaged(error)
+        raise
+
+
+def refuse_damaged(error: duckdb.Error) -> None:
+    """A UserError if a block of the store does not add up. The store is not used again."""
+    if DAMAGED in str(error):
+        _mark().unlink(missing_ok=True)
+        raise UserError(f"the run store {path()} is damaged ({_text(error)}); repeat the command: it is made anew from the "
+                        "records, and nothing is lost") from None
 
 
 @contextlib.contextmanager
@@ -96,12 +115,15 @@ def _refresh() -> bool:
             err.print(f"the run store {why_not}; it is made anew from the records, and nothing is lost", soft_wrap=True)
         elif path().exists() and _holds(wanted):
             return False
-        _write(wanted, from_old=path().exists() and not why_not)
+        with _noticing_damage():
+            _write(wanted, from_old=path().exists() and not why_not)
         return True
 
 
 def _why_not_usable() -> str | None:
     """What is wrong with the file, as the end of a sentence that begins with the store."""
+    if path().is_dir():
+        raise UserError(f"{path()} is a folder, but the run store is a file; remove that folder, and the store is made anew")
     if not _mark().exists():
         return "has no digest beside it"
     if path().with_suffix(".duckdb.wal").exists() or _digest_of(path()) != _mark().read_text().strip():
@@ -109,6 +131,7 @@ def _why_not_usable() -> str | None:
     try:
         with contextlib.closing(_connect(path(), read_only=True)) as connection:
             have, known = _version(connection), len(_migrations())
+            _ingested(connection)
     except duckdb.Error as error:
         return f"cannot be read by DuckDB {duckdb.__version__} ({_text(error)})"
     return f"has had {have} migrations, and this version of the study knows {known}" if have > known else None

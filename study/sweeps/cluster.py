@@ -8,11 +8,11 @@
 import contextlib
 import logging
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from study.errors import UserError
+from study.project import CACHE
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TIMEOUT = "20s"
 LOCALLY = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],      # nobody looks at pages
            "distributed.scheduler.allowed-failures": 1}     # a point that has killed two workers fails
+SCRATCH = CACHE / "sweeps"      # of workers; Dask removes what those left that were killed
 LOCAL_PORT = "127.0.0.1:0"      # of the web servers without pages, which cannot be left out
 
 
@@ -49,8 +50,7 @@ def connected(workers: int | None, address: str | None) -> Iterator["Client"]:
             yield client
         return
     n_workers = workers or len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="study-sweep-") as scratch, \
-            dask.config.set(LOCALLY | {"temporary-directory": scratch}), \
+    with dask.config.set(LOCALLY | {"temporary-directory": str(SCRATCH)}), \
             LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=LOCAL_PORT,
                          worker_dashboard_address=LOCAL_PORT, memory_limit=0, security=Security.temporary(),
                          silence_logs=logging.CRITICAL) as cluster, \

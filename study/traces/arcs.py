@@ -32,6 +32,7 @@ SHARES = tuple(2.0**-power for power in range(6, -1, -1))   # of the distinct bl
 DEVICE_SHARES = (0.25, 0.5, 1.0)    # the same, of cache devices
 FEW_BLOCKS = 64         # an ARC of fewer is no default: a block more or less is percents of it
 FIRST_ROOM = 2**16
+BEYOND = "ARC of ZFS may exceed its size by a block: it evicts once it holds more than that"
 MAX_POINTS = 400        # of the curve
 
 
@@ -125,10 +126,10 @@ def _ratio(hits: int, reads: int) -> float:
 
 def _compile(block_bytes: int) -> None:
     """So that no time is counted for it."""
-    one = Blocks(np.array([(1, 0, 0), (1, 1, 0)], BLOCK), 1, 1)
-    lru_hits(one)
+    single_block = Blocks(np.array([(1, 0, 0), (1, 1, 0)], BLOCK), 1, 1)
+    lru_hits(single_block)
     for published in (True, False):
-        arc_counts(one, 1, block_bytes, published)
+        arc_counts(single_block, 1, block_bytes, published)
 
 
 def through_arc(trace: Trace, block_bytes: int, sizes: list[int]) -> Through:
@@ -161,7 +162,7 @@ def _of_sizes(smallest: int, has_time: bool) -> list[str]:
     """What to know of sizes of which `smallest` is the least, in blocks."""
     notes = []
     if has_time:
-        notes.append("ARC of ZFS may exceed its size by a block: it evicts once it holds more than that")
+        notes.append(BEYOND)
     if smallest < FEW_BLOCKS:
         notes.append(f"sizes of a few blocks tell little: below {FEW_BLOCKS} a block more or less changes the ratios")
     return notes
@@ -189,7 +190,8 @@ def _arc_notes(trace: Trace, touched: Blocks, block_bytes: int, has_time: bool) 
 
 
 def through_l2arc(trace: Trace, block_bytes: int, memory_bytes: int | None, sizes: list[int], era: str) -> Through:
-    """An ARC of `memory_bytes` (None: a sixteenth of what is touched) with a cache device of each size. Raises UserError."""
+    """An ARC of `memory_bytes` (None: a sixteenth of what is touched) with a cache device of each size. The ARC may exceed
+    its size by a block, since it evicts once it holds more. The device does not. Raises UserError."""
     need_place(trace, "L2ARC")
     need_time(trace, "L2ARC")
     params = rules(era).l2arc
@@ -214,7 +216,7 @@ def through_l2arc(trace: Trace, block_bytes: int, memory_bytes: int | None, size
     table = pd.DataFrame(rows, columns=["bytes", "arc", "device", "pool", "fed_bytes", "overwritten"])
     notes = [f"an ARC of {in_words(memory)}, rules of {era}; {counted(touched.n_reads, 'read')} of "
              f"{counted(touched.n_distinct, 'block')} of {in_words(block_bytes)}; shares are of reads", *trims(trace),
-             "the device is empty at first, and written to in no time"]
+             BEYOND, "the device is empty at first, and written to in no time"]
     return Through(mechanism="l2arc", table=table, notes=notes, seconds=seconds, runs=len(rows))
 
 

@@ -17,7 +17,7 @@ from study.tables import is_parquet
 from study.traces import oracle_general
 from study.traces.pieces import Pieces, shown
 from study.traces.requests import MAX_SECONDS, Format, Trace, at_rate, named, of_devices, rows_of, spooled
-from study.traces.text_columns import Told
+from study.traces.text_columns import ReaderMemory
 from study.traces.text_formats import read_lines, text_format
 from study.words import counted
 
@@ -53,15 +53,15 @@ def _text(pieces: Pieces, name: str, first: str, event: str) -> Trace:
                         "record it anew with fio 1.17 or later")
     if name == public_formats.FIO:
         name = f"{name} {first.split()[2]}"
-    text, told = text_format(name, event), Told({}, {}, [], {})
+    text, memory = text_format(name, event), ReaderMemory({}, {}, [], {})
     notes: list[str] = []
     form = text.format
 
     def rows() -> Rows:
-        yield from read_lines(pieces, text, told)
-        notes.extend(text.ends(str(pieces.path), told))
-    trace = _spooled(pieces.path, form, rows(), "line", told.devices, notes)
-    if told.counts.get("waits"):
+        yield from read_lines(pieces, text, memory)
+        notes.extend(text.ends(str(pieces.path), memory))
+    trace = _spooled(pieces.path, form, rows(), "line", memory.devices, notes)
+    if memory.counts.get("waits"):
         trace = trace._replace(format=form._replace(resolution="its waits"))
     return trace
 

@@ -16,7 +16,7 @@ class Piece(NamedTuple):
     lines: np.ndarray       # number of the line of each
 
 
-class Told(NamedTuple):
+class ReaderMemory(NamedTuple):
     """What a reader keeps from piece to piece, and says at the end."""
 
     devices: dict[str, int]
@@ -40,14 +40,14 @@ def whole(path: str, piece: Piece, name: str, low: int, high: int, what: str) ->
     return pc.cast(text, pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def devices_of(path: str, piece: Piece, names: pa.Array, told: Told) -> np.ndarray:
+def devices_of(path: str, piece: Piece, names: pa.Array, memory: ReaderMemory) -> np.ndarray:
     """Numbers of devices. Raises UserError for too many."""
     coded = pc.dictionary_encode(names)
     for name in coded.dictionary.to_pylist():
-        if told.devices.setdefault(name, len(told.devices)) == MAX_DEVICES:
+        if memory.devices.setdefault(name, len(memory.devices)) == MAX_DEVICES:
             raise UserError(f"{path} has more than {MAX_DEVICES} devices or files, of which '{name[:40]}' is the next; "
                             "split the trace")
-    numbers = np.array([told.devices[name] for name in coded.dictionary.to_pylist()], np.int64)
+    numbers = np.array([memory.devices[name] for name in coded.dictionary.to_pylist()], np.int64)
     return numbers[coded.indices.to_numpy(zero_copy_only=False)]
 
 
@@ -64,11 +64,11 @@ def sized(path: str, piece: Piece, kind: np.ndarray, unit: int = 1) -> tuple[np.
     return place, n_bytes
 
 
-def since_first(told: Told, time: np.ndarray) -> np.ndarray:
+def since_first(memory: ReaderMemory, time: np.ndarray) -> np.ndarray:
     """Times from the first of the file on, in units of the format."""
-    if not told.first and len(time):
-        told.first.append(int(time[0]))
-    return time - told.first[0] if told.first else time
+    if not memory.first and len(time):
+        memory.first.append(int(time[0]))
+    return time - memory.first[0] if memory.first else time
 
 
 def only(piece: Piece, mask: np.ndarray) -> Piece:

@@ -20,7 +20,7 @@ from study.errors import UserError
 from study.replays import public_formats
 from study.traces.pieces import Pieces, shown
 from study.traces.requests import READ, TRIM, WRITE, Format, named, rows_of
-from study.traces.text_columns import Piece, Rows, Told, codes_of, devices_of, only, since_first, sized, whole
+from study.traces.text_columns import Piece, ReaderMemory, Rows, codes_of, devices_of, only, since_first, sized, whole
 from study.words import counted
 
 SECTOR_BYTES = 512
@@ -35,9 +35,9 @@ class TextFormat(NamedTuple):
     format: Format
     request: str        # pattern of a line with a request; its groups are columns
     other: str          # of a line with none
-    rows: Callable[[str, Piece, Told], Rows]
-    ends: Callable[[str, Told], list[str]]              # notes; raises UserError
-    note: Callable[[str, pa.Array, Told], None]     # keeps what other lines say; raises UserError
+    rows: Callable[[str, Piece, ReaderMemory], Rows]
+    ends: Callable[[str, ReaderMemory], list[str]]              # notes; raises UserError
+    note: Callable[[str, pa.Array, ReaderMemory], None]     # keeps what other lines say; raises UserError
 
 
 # ---- fio ----
@@ -45,47 +45,47 @@ class TextFormat(NamedTuple):
 FIO_KINDS = {"read": READ, "write": WRITE, "trim": TRIM}
 
 
-def _fio(path: str, piece: Piece, told: Told) -> Rows:
+def _fio(path: str, piece: Piece, memory: ReaderMemory) -> Rows:
     kind = codes_of(piece.columns["action"], FIO_KINDS)
     if "time" in piece.columns:
-        time = since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
+        time = since_first(memory, whole(path, piece, "time", 0, LONGEST_NUMBER // 1000, "a time of")) * 1000
     else:
         is_wait = pc.equal(piece.columns["action"], "wait").to_numpy(zero_copy_only=False)
         waits = np.zeros(len(kind), np.int64)
         waits[is_wait] = whole(path, only(piece, is_wait), "place", 0, 10**15, "a wait of")
-        time = (told.counts.get("waited_us", 0) + np.cumsum(waits)) * 1000
-        told.counts["waits"] = told.counts.get("waits", 0) + int(is_wait.sum())
-        told.counts["waited_us"] = told.counts.get("waited_us", 0) + int(waits.sum())
-        if told.counts["waited_us"] > LONGEST_NUMBER // 1000:
-            raise UserError(f"{path} waits {told.counts['waited_us']} us in all by line {piece.lines[-1]}, which no trace "
+        time = (memory.counts.get("waited_us", 0) + np.cumsum(waits)) * 1000
+        memory.counts["waits"] = memory.counts.get("waits", 0) + int(is_wait.sum())
+        memory.counts["waited_us"] = memory.counts.get("waited_us", 0) + int(waits.sum())
+        if memory.counts["waited_us"] > LONGEST_NUMBER // 1000:
+            raise UserError(f"{path} waits {memory.counts['waited_us']} us in all by line {piece.lines[-1]}, which no trace "
                             "does; mend its waits")
     mask = kind >= 0
-    told.counts["syncs"] = told.counts.get("syncs", 0) + int((~mask).sum())
+    memory.counts["syncs"] = memory.counts.get("syncs", 0) + int((~mask).sum())
     piece, kind = only(piece, mask), kind[mask]
     place, n_bytes = sized(path, piece, kind)
     return rows_of(time_ns=time[mask], place=place, n_bytes=n_bytes, kind=kind,
-                   device=devices_of(path, piece, piece.columns["device"], told)), piece.lines
+                   device=devices_of(path, piece, piece.columns["device"], memory)), piece.lines
 
 
 
 
-def _fio_files(path: str, lines: pa.Array, told: Told) -> None:
+def _fio_files(path: str, lines: pa.Array, memory: ReaderMemory) -> None:
     """Which files are open, or will be. Raises UserError for too many."""
     for line in pc.extract_regex(lines, FIO_FILE).drop_null().to_pylist():
         if line["action"] == "close":
-            told.unclosed.pop(line["file"], None)
+            memory.unclosed.pop(line["file"], None)
         else:
-            told.unclosed[line["file"]] = None
-    if len(told.unclosed) > MAX_FILES:
-        raise UserError(f"{path} adds {len(told.unclosed)} files without closing them, but a job has {MAX_FILES} at most; "
+            memory.unclosed[line["file"]] = None
+    if len(memory.unclosed) > MAX_FILES:
+        raise UserError(f"{path} adds {len(memory.unclosed)} files without closing them, but a job has {MAX_FILES} at most; "
                         "the file is damaged, or no iolog")
 
 
-def _fio_ends(path: str, told: Told) -> list[str]:
+def _fio_ends(path: str, memory: ReaderMemory) -> list[str]:
     """fio closes its files when a job ends."""
-    if not told.unclosed:
+    if not memory.unclosed:
         return []
-    return [f"no close of {named([shown(name)[1:-1] for name in told.unclosed])}: fio was stopped, or the file is cut"]
+    return [f"no close of {named([shown(name)[1:-1] for name in memory.unclosed])}: fio was stopped, or the file is cut"]
 
 
 FIO_FILE = r"^(?:\d+ )?(?P<file>\S+) (?P<action>add|open|close)\s*$"
@@ -107,42 +107,42 @@ def _kinds(rwbs: pa.Array) -> np.ndarray:
     return kinds[coded.indices.to_numpy(zero_copy_only=False)]
 
 
-def _blkparse(event: str) -> Callable[[str, Piece, Told], Rows]:
-    def rows(path: str, piece: Piece, told: Told) -> Rows:
+def _blkparse(event: str) -> Callable[[str, Piece, ReaderMemory], Rows]:
+    def rows(path: str, piece: Piece, memory: ReaderMemory) -> Rows:
         for count in pc.value_counts(piece.columns["action"]).to_pylist():
-            told.counts[count["values"]] = told.counts.get(count["values"], 0) + count["counts"]
+            memory.counts[count["values"]] = memory.counts.get(count["values"], 0) + count["counts"]
         piece = only(piece, pc.equal(piece.columns["action"], event).to_numpy(zero_copy_only=False))
         kind = _kinds(piece.columns["rwbs"])
         piece, kind = only(piece, kind >= 0), kind[kind >= 0]
         seconds = whole(path, piece, "seconds", 0, 2**32, "a time of")
         time = seconds * 10**9 + whole(path, piece, "ns", 0, 10**9, "nanoseconds of")
         place, n_bytes = sized(path, piece, kind, SECTOR_BYTES)
-        return rows_of(time_ns=since_first(told, time), place=place, n_bytes=n_bytes, kind=kind,
-                       device=devices_of(path, piece, piece.columns["device"], told)), piece.lines
+        return rows_of(time_ns=since_first(memory, time), place=place, n_bytes=n_bytes, kind=kind,
+                       device=devices_of(path, piece, piece.columns["device"], memory)), piece.lines
     return rows
 
 
-def _blkparse_ends(event: str) -> Callable[[str, Told], list[str]]:
-    def ends(path: str, told: Told) -> list[str]:
-        seen = {letter: n for letter, n in told.counts.items() if letter in EVENTS}
+def _blkparse_ends(event: str) -> Callable[[str, ReaderMemory], list[str]]:
+    def ends(path: str, memory: ReaderMemory) -> list[str]:
+        seen = {letter: n for letter, n in memory.counts.items() if letter in EVENTS}
         if not seen.get(event):
             others = ", ".join(f"{letter} ({n})" for letter, n in sorted(seen.items())) or "none"
             raise UserError(f"{path} has no event {event} with a place and a size, but {others}; choose one of these by "
                             "--event")
-        return _of_summary(told, sum(seen.values()) + told.counts["others"])
+        return _of_summary(memory, sum(seen.values()) + memory.counts["others"])
     return ends
 
 
-def _of_summary(told: Told, n_lines: int) -> list[str]:
+def _of_summary(memory: ReaderMemory, n_lines: int) -> list[str]:
     """What blkparse prints at the end, beside what was read."""
-    if not told.counts["summaries"]:
+    if not memory.counts["summaries"]:
         return ["blkparse's summary is missing at the end, so nobody can tell whether lines are missing"]
     notes = []
-    if n_lines != told.counts["entries"]:
-        notes.append(f"{counted(n_lines, 'event')} were read, but blkparse counted {told.counts['entries']}: lines are "
+    if n_lines != memory.counts["entries"]:
+        notes.append(f"{counted(n_lines, 'event')} were read, but blkparse counted {memory.counts['entries']}: lines are "
                      "missing, or were filtered")
-    if told.counts["skips"]:
-        notes.append(f"blktrace lost events {told.counts['skips']} times (Skips), so requests are missing")
+    if memory.counts["skips"]:
+        notes.append(f"blktrace lost events {memory.counts['skips']} times (Skips), so requests are missing")
     return notes
 
 
@@ -156,14 +156,14 @@ BLKPARSE_OTHER = (rf"^\s*$|^(?:{SUMMARY})|{PLAIN_HEADER}(?:(?:P|U|UT|T|m|A|X|R)\
 COUNTED = {"others": PLAIN_HEADER + r"\S", "entries": ENTRIES, "summaries": r"^Events \(", "skips": SKIPS}
 
 
-def _count(path: str, lines: pa.Array, told: Told) -> None:
+def _count(path: str, lines: pa.Array, memory: ReaderMemory) -> None:
     """Lines of each pattern of COUNTED; where it has a group `n`, the sum of these numbers."""
     for name, pattern in COUNTED.items():
         matching = lines.filter(pc.match_substring_regex(lines, pattern))
         n = len(matching)
         if "?P<n>" in pattern:
             n = sum(int(re.sub(r"\D", "", row["n"])) for row in pc.extract_regex(matching, pattern).to_pylist())
-        told.counts[name] = told.counts.get(name, 0) + n
+        memory.counts[name] = memory.counts.get(name, 0) + n
 
 
 # ---- MSR Cambridge ----
@@ -172,9 +172,9 @@ MSR_REQUEST = (r"^\s*(?P<time>-?\d+),(?P<host>[^,]*),(?P<disk>\d+),(?P<action>(?
                r"(?P<length>-?\d+),-?\d+\s*$")
 
 
-def _msr(path: str, piece: Piece, told: Told) -> Rows:
+def _msr(path: str, piece: Piece, memory: ReaderMemory) -> Rows:
     kind = codes_of(pc.utf8_lower(piece.columns["action"]), FIO_KINDS)
-    time = since_first(told, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
+    time = since_first(memory, whole(path, piece, "time", 0, LONGEST_NUMBER, "a time of"))
     far = np.flatnonzero(np.abs(time) > LONGEST_NUMBER // 100)
     if len(far):
         raise UserError(f"line {piece.lines[far[0]]} of {path} is {time[far[0]] / 1e7:.0f} s from the first, which no trace "
@@ -182,17 +182,17 @@ def _msr(path: str, piece: Piece, told: Told) -> Rows:
     place, n_bytes = sized(path, piece, kind)
     names = pc.binary_join_element_wise(piece.columns["host"], piece.columns["disk"], "_")
     return rows_of(time_ns=time * 100, place=place, n_bytes=n_bytes, kind=kind,
-                   device=devices_of(path, piece, names, told)), piece.lines
+                   device=devices_of(path, piece, names, memory)), piece.lines
 
 
 # ---- all ----
 
 
-def _msr_ends(path: str, told: Told) -> list[str]:
+def _msr_ends(path: str, memory: ReaderMemory) -> list[str]:
     return ["nothing in the format tells whether lines are missing at its end"]
 
 
-def _says_nothing(path: str, lines: pa.Array, told: Told) -> None:
+def _says_nothing(path: str, lines: pa.Array, memory: ReaderMemory) -> None:
     """Lines that tell nothing."""
 
 
@@ -214,7 +214,7 @@ def text_format(name: str, event: str) -> TextFormat:
         _fio_files)
 
 
-def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
+def read_lines(pieces: Pieces, text: TextFormat, memory: ReaderMemory) -> Iterator[Rows]:
     """Piece by piece. Raises UserError at the first line that cannot be."""
     path = str(pieces.path)
     names = list(re.compile(text.request).groupindex)
@@ -228,8 +228,8 @@ def read_lines(pieces: Pieces, text: TextFormat, told: Told) -> Iterator[Rows]:
             content = lines.slice(line, 1).cast(pa.binary())[0].as_py()
             raise UserError(f"line {number + line} of {path} is {shown(content)}, which is no line of {text.format.name}; "
                             "mend or remove it")
-        text.note(path, others, told)
+        text.note(path, others, memory)
         kept = parts.filter(pa.array(is_request))
         piece = Piece({name: kept.field(name) for name in names}, np.flatnonzero(is_request) + number)
         if len(piece.lines):
-            yield text.rows(path, piece, told)
+            yield text.rows(path, piece, memory)

@@ -21,6 +21,7 @@ from scipy.signal import lfilter
 from statsmodels.regression.linear_model import burg
 
 from model.events.streams import stream
+from study.your_runs import clock
 from study.your_runs.autocorrelated import LEVEL, MIN_POINTS, difference, why_not
 from study.your_runs.quantities import signed, unit_in_words
 
@@ -63,6 +64,14 @@ def changes(y: np.ndarray, seed: int) -> Changes:
         rows.append((place, by, step.low, step.high, step.reason))
     levels = np.concatenate([np.full(len(part), part.mean()) for part in parts])
     return Changes(pd.DataFrame(rows, columns=columns), levels, phi, block, "")
+
+
+def of_table(table: pd.DataFrame, name: str, seed: int) -> Changes:
+    """Of a column of `study.your_runs.clock`; one that is not there is a reason."""
+    if name in table:
+        return changes(table[name].to_numpy(), seed)
+    reason = clock.why_not(table, name) or f"the run has no {name}"
+    return changes(np.empty(0), seed)._replace(reason=f"give no change: {reason}")
 
 
 def slowness(y: np.ndarray) -> float:

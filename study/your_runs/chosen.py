@@ -27,8 +27,12 @@ EXAMPLES = "examples/series"        # below data/: a folder a label, in it a fol
 QUESTION = re.compile(r"\s*(select|with|from)\b", re.I)
 MAX_RUNS = 200
 READ = ("rate", "mean", "share", "instant")     # statistics that may be averaged over time; percentiles may not
-OUTCOMES = ("pgbench.progress.tps", "sysbench.intervals.tps", "sysbench.intervals.eps", "benchbase.results.throughput",
-            "filebench.intervals.rate", "fio.iops")       # transactions a second, or what comes nearest; the first counts
+OUTCOMES = ("pgbench.progress.tps", "sysbench.intervals.tps", "sysbench.intervals.eps", "benchbase.samples.throughput",
+            "benchbase.results.throughput", "filebench.intervals.rate", "fio.all.iops", "fio.all.bandwidth",
+            "sysbench.intervals.bandwidth", "sysbench.intervals.reads", "sysbench.intervals.writes")
+            # over time: transactions a second, or what comes nearest; the first counts
+OF_WHOLE_RUNS = ("pgbench.tps", "pgbench.tps.with_connecting", "sysbench.tps", "sysbench.eps", "benchbase.throughput",
+                 "filebench.rate")        # the same of runs that have no series
 OF_RUNS = "SELECT *, row_number() OVER (PARTITION BY label ORDER BY started, run_id) AS number FROM runs"
 
 
@@ -51,7 +55,8 @@ def read(source: str) -> Chosen:
         connection.execute("CREATE TEMP TABLE chosen AS SELECT label || ' ' || number AS run, * "
                            f"FROM ({OF_RUNS} WHERE list_contains(?, run_id))", [ids])
         asked = {name: connection.execute(statement).df() for name, statement in STATEMENTS.items()}
-        asked["points"] = quantities.readable(quantities.with_derived(asked["points"]))
+        points, asked["clocks"] = quantities.with_sums(asked["points"], asked["clocks"])
+        asked["points"] = quantities.readable(quantities.with_derived(points))
         return Chosen(**asked, responses=distributions.responses(connection), tails=distributions.tails(connection))
 
 
@@ -145,13 +150,21 @@ def is_below(label: str, name: str) -> bool:
 
 
 def outcome_of(chosen: Chosen, outcome: str) -> str:
-    """That quantity, or for "" the first of `OUTCOMES` that a run has. Raises UserError where none has."""
-    there = set((chosen.points.series + "." + chosen.points.name).unique())
-    if outcome or not there:
-        return outcome or OUTCOMES[0]
-    if known := [name for name in OUTCOMES if name in there]:
+    """That quantity, or for "" the first of `OUTCOMES` that a run has, or else of `OF_WHOLE_RUNS`. Raises UserError where
+    none has one."""
+    if outcome:
+        return outcome
+    there = set((chosen.points.series + "." + chosen.points.name).unique()) | set(chosen.totals.name)
+    if known := [name for name in (*OUTCOMES, *OF_WHOLE_RUNS) if name in there]:
         return known[0]
-    raise UserError(f"no run has one of {', '.join(OUTCOMES)}; name the outcome, one of {', '.join(sorted(there)[:20])}")
+    raise UserError(f"no run has one of {', '.join((*OUTCOMES, *OF_WHOLE_RUNS))}; name the outcome, one of "
+                    f"{', '.join(sorted(there)[:20]) or 'none'}")
+
+
+def having(chosen: Chosen, outcome: str) -> set[str]:
+    """The runs that have that quantity, over time or as a number of the whole run."""
+    over_time = chosen.points.run[chosen.points.series + "." + chosen.points.name == outcome]
+    return {*over_time, *chosen.totals.run[chosen.totals.name == outcome]}
 
 
 def run_of(chosen: Chosen, run: str, outcome: str = "") -> str:
@@ -163,14 +176,14 @@ def run_of(chosen: Chosen, run: str, outcome: str = "") -> str:
     mine = chosen.runs.run[chosen.runs.label.map(lambda label: not run or is_below(label, run))].tolist()
     if not mine:
         raise UserError(f"'{run}' is none of the runs that are looked at; take one of {', '.join(names[:20])}")
-    having = set(chosen.points.run[chosen.points.series + "." + chosen.points.name == outcome])
-    return next((name for name in mine if name in having), mine[0])
+    there = having(chosen, outcome)
+    return next((name for name in mine if name in there), mine[0])
 
 
 def labels(chosen: Chosen, outcome: str) -> pd.DataFrame:
     """How many runs each label has: label, runs, whole (of these), with the outcome (of these)."""
-    having = set(chosen.points.run[chosen.points.series + "." + chosen.points.name == outcome])
-    rows = chosen.runs.assign(whole=chosen.runs.status == imports.OK, outcome=chosen.runs.run.isin(having))
+    there = having(chosen, outcome)
+    rows = chosen.runs.assign(whole=chosen.runs.status == imports.OK, outcome=chosen.runs.run.isin(there))
     return rows.groupby("label", sort=False).agg(
         runs=("run", "size"), whole=("whole", "sum"), outcome=("outcome", "sum")).reset_index().rename(
         columns={"outcome": f"with {outcome}"})

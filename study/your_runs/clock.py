@@ -16,19 +16,24 @@ from study.your_runs.chosen import Chosen
 COVERED = 0.5
 GAP = 1.5       # intervals: a longer step is a gap, as in `study.ingest.imports`
 MAX_ROWS = 100_000
+NO_CLOCK = "the run has no series with a clock (--started gives one, where a tool printed a series)"
 
 
 def table(chosen: Chosen, run: str, interval_s: float = 0.0) -> pd.DataFrame:
     """Index: seconds since `attrs["begins"]` (UTC), at the end of each row. `attrs["units"]`: unit by name;
-    `attrs["apart_s"]`: how far two series may be apart; `attrs["tools"]`: tool by name. `interval_s` 0: the longest of the
-    series, in whole seconds. Raises UserError where no series has a clock."""
+    `attrs["apart_s"]`: how far two series may be apart; `attrs["tools"]`: tool by name; `attrs["totals"]`: names of numbers
+    of the whole run. `interval_s` 0: the longest of the series, in whole seconds. Without rows `attrs["reason"]` says why.
+    Raises UserError for more than MAX_ROWS."""
     points = chosen.points[chosen.points.run == run]
     clocks = chosen.clocks[chosen.clocks.run == run].set_index("series")
     clocks = clocks[clocks.starts.notna() & clocks.index.isin(points.series)]
+    totals = chosen.totals.name[chosen.totals.run == run].tolist()
     if clocks.empty:
-        raise UserError(f"no series of the run {run} has a clock; import it with --started, or with times in its files")
+        return _nothing(totals, NO_CLOCK)
     seconds = points.utc.astype("int64") / _ticks(points.utc)
     edges = _edges(seconds.groupby(points.series), clocks, run, interval_s)
+    if len(edges) < 2:
+        return _nothing(totals, "series of the run have no whole interval in common")
     columns, units, tools = {}, {}, {}
     for (series, subject, name), part in points.assign(seconds=seconds).groupby(["series", "subject", "name"], sort=True):
         several = points.subject[points.series == series].nunique() > 1
@@ -39,8 +44,30 @@ def table(chosen: Chosen, run: str, interval_s: float = 0.0) -> pd.DataFrame:
     made = pd.DataFrame(columns, index=pd.Index(edges[1:] - edges[0], name="run"))
     made.attrs = {"units": units, "tools": tools, "begins": str(pd.Timestamp(edges[0], unit="s")),
                   "interval_s": float(edges[1] - edges[0]),
-                  "apart_s": float(sum(sorted(clocks.uncertainty_s.fillna(0.0))[-2:]))}
+                  "apart_s": float(sum(sorted(clocks.uncertainty_s.fillna(0.0))[-2:])), "totals": totals, "reason": ""}
     return made
+
+
+def _nothing(totals: list[str], reason: str) -> pd.DataFrame:
+    made = pd.DataFrame(index=pd.Index([], dtype=float, name="run"))
+    made.attrs = {"units": {}, "tools": {}, "begins": "", "interval_s": 1.0, "apart_s": 0.0, "totals": totals,
+                  "reason": reason}
+    return made
+
+
+def sentence(table: pd.DataFrame, run: str) -> str:
+    """What the table holds, or why it holds nothing."""
+    if table.empty:
+        return f"{run}: {table.attrs['reason']}. Numbers of whole runs are compared below"
+    return (f"{run}: {len(table)} rows of {table.attrs['interval_s']:g} s from {table.attrs['begins']} UTC; clocks may be "
+            f"{table.attrs['apart_s']:.1f} s apart")
+
+
+def why_not(table: pd.DataFrame, outcome: str) -> str:
+    """Why nothing over time can be said of an outcome that the run may have as a number of the whole run; else ""."""
+    if table.empty:
+        return str(table.attrs["reason"])
+    return f"{outcome} is a number of the whole run, with no series" if outcome in table.attrs["totals"] else ""
 
 
 def _ticks(utc: pd.Series) -> float:
@@ -50,13 +77,14 @@ def _ticks(utc: pd.Series) -> float:
 
 def _edges(of_series: "pd.api.typing.SeriesGroupBy", clocks: pd.DataFrame, run: str, interval_s: float) -> np.ndarray:
     """Ends of rows, s since 1970: within what all series cover."""
-    step = interval_s or float(np.ceil(clocks.interval_s.max() - 0.01)) or 1.0
+    longest = float(clocks.interval_s.max())        # NaN where each series has one point
+    step = interval_s or (float(np.ceil(longest - 0.01)) if longest == longest else 0.0) or 1.0
     begin = float(np.ceil((of_series.min() - clocks.interval_s.fillna(0.0)).max()))
     n = int((of_series.max().min() - begin) // step)
-    if not 1 <= n <= MAX_ROWS:
-        raise UserError(f"the series of the run {run} have {max(n, 0)} intervals of {step:g} s in common, but 1 to "
-                        f"{MAX_ROWS} are looked at; choose another interval, or another run")
-    return begin + step * np.arange(n + 1)
+    if n > MAX_ROWS:
+        raise UserError(f"the series of the run {run} have {n} intervals of {step:g} s in common; at most {MAX_ROWS} are "
+                        "looked at; choose another interval, or another run")
+    return begin + step * np.arange(max(n, 0) + 1)
 
 
 def _means(ends: np.ndarray, values: np.ndarray, interval: float, edges: np.ndarray) -> np.ndarray:
@@ -66,9 +94,12 @@ def _means(ends: np.ndarray, values: np.ndarray, interval: float, edges: np.ndar
     begins = ends - held
     knots = np.column_stack([begins, ends]).ravel()
     sums = [np.column_stack([np.cumsum(area) - area, np.cumsum(area)]).ravel() for area in (held, held * values)]
-    covered, area = (np.diff(np.interp(edges, knots, one)) for one in sums)
+    covered, area = (np.diff(np.interp(edges, knots, running_sum)) for running_sum in sums)
     enough = covered >= COVERED * np.diff(edges)
-    return np.where(enough, area / np.where(enough, covered, 1.0), np.nan)
+    means = np.where(enough, area / np.where(enough, covered, 1.0), np.nan)
+    if np.ptp(values) == 0:     # sums would leave a last digit that varies
+        means[enough] = values[0]
+    return means
 
 
 def explaining(table: pd.DataFrame, outcome: str) -> pd.DataFrame:

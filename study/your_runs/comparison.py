@@ -21,6 +21,8 @@ from study.your_runs.chosen import Chosen, is_below
 from study.your_runs.quantities import in_words, signed, unit_in_words
 
 RUNS = 3                # of each label: from so many on a run counts as one value
+FIRST_RUNG, BASE_RUNG = "defaults", "checkpoints"       # of `study.measure.ladder`
+ONE_LABEL = "runs of two labels are wanted, none below the other; choose these by a SELECT of run_id"
 
 
 class Comparison(NamedTuple):
@@ -41,26 +43,53 @@ class Comparison(NamedTuple):
 
 
 def labels(chosen: Chosen, before: str, after: str, having: Iterable[str] = ()) -> tuple[str, str]:
-    """The two that are compared; "" stands for those that began first and second, and stays where there is none. Labels
-    whose runs are among those `having` the quantity go before others. Raises UserError where a name is unknown."""
+    """The two that are compared; "" stands for those that began first and second, and stays where there is none. Of a
+    measured ladder it stands for the rung that changes nothing and the one that all single changes start from. Labels whose
+    runs are among those `having` the quantity go before others. Raises UserError where a name is unknown."""
     known = list(dict.fromkeys([*chosen.runs.label[chosen.runs.run.isin(list(having))], *chosen.runs.label]))
     for name in (before, after):
         if name and not any(is_below(label, name) for label in known):
             raise UserError(f"'{name}' is no label of the runs that are looked at; take one of {', '.join(known)}")
+    if not before and not after and (rungs := _of_ladder(known)):
+        return rungs
     rest = [label for label in known if not any(name and is_below(label, name) for name in (before, after))]
     first = before or (rest.pop(0) if rest else "")
     return first, after or (rest.pop(0) if rest else "")
 
 
+def _of_ladder(known: list[str]) -> tuple[str, str] | None:
+    ladders = dict.fromkeys(label.partition(f"/{FIRST_RUNG}")[0] for label in known if f"/{FIRST_RUNG}" in label)
+    for name in ladders:
+        first, base = f"{name}/{FIRST_RUNG}", f"{name}/{BASE_RUNG}"
+        if any(is_below(label, base) for label in known):
+            return first, base
+    return None
+
+
+def taken(compared: Comparison, before: str, after: str, n_labels: int) -> str:
+    """Which two labels were taken, and by what rule, in a sentence. `before` and `after` are what was asked for."""
+    if "" in (compared.before, compared.after):
+        return "No two labels were taken."
+    if before and after:
+        why = "as asked"
+    elif compared.before.endswith(f"/{FIRST_RUNG}") and compared.after.endswith(f"/{BASE_RUNG}") and not (before or after):
+        why = "the rung that changes nothing and the one that all single changes start from"
+    else:
+        why = "those that began first, of what was not asked for"
+    return (f"Compared are {compared.before} and {compared.after}, of {counted(n_labels, 'label')}: {why}. The parameters "
+            "before and after name others.")
+
+
 def compare(chosen: Chosen, quantity: str, before: str, after: str) -> Comparison:
-    """Of a quantity over time, `series.name`."""
+    """Of a quantity over time, `series.name`, or of a number of whole runs."""
+    if quantity in set(chosen.totals.name) and not (chosen.points.series + "." + chosen.points.name == quantity).any():
+        return _of_whole_runs(chosen, quantity, before, after)
     series, name = _split(chosen, quantity)
     points = chosen.points[(chosen.points.series == series) & (chosen.points.name == name)]
     of_runs = {run: part.value.to_numpy() for run, part in points.groupby("run")}
     before, after = labels(chosen, before, after, of_runs)
     if "" in (before, after) or is_below(after, before) or is_below(before, after):
-        return _nothing(before, after, "runs of two labels are wanted, none below the other; "
-                        "choose these by a SELECT of run_id")
+        return _nothing(before, after, ONE_LABEL)
     sides = [[of_runs[run] for run, own in zip(chosen.runs.run, chosen.runs.label, strict=True)
               if is_below(own, label) and run in of_runs] for label in (before, after)]
     means = tuple([float(values.mean()) for values in side] for side in sides)
@@ -74,6 +103,23 @@ def compare(chosen: Chosen, quantity: str, before: str, after: str) -> Compariso
         return _by_runs(base)
     gaps = chosen.clocks[(chosen.clocks.series == series) & chosen.clocks.run.isin(of_runs)].gaps
     return base._replace(reason=f"{series} has gaps") if gaps.any() else _within(base, sides)
+
+
+def _of_whole_runs(chosen: Chosen, quantity: str, before: str, after: str) -> Comparison:
+    """Of a number that a tool prints of a run: a run is one value, so three of each label are wanted."""
+    rows = chosen.totals[chosen.totals.name == quantity]
+    of_runs = dict(zip(rows.run, rows.value, strict=True))
+    before, after = labels(chosen, before, after, of_runs)
+    if "" in (before, after) or is_below(after, before) or is_below(before, after):
+        return _nothing(before, after, ONE_LABEL)
+    sides = tuple([float(of_runs[run]) for run, own in zip(chosen.runs.run, chosen.runs.label, strict=True)
+                   if is_below(own, label) and run in of_runs] for label in (before, after))
+    base = _nothing(before, after, "")._replace(n=(len(sides[0]), len(sides[1])), values=(sides[0], sides[1]),
+                                                unit=rows.unit.iloc[0], quantity=quantity)
+    if min(base.n) < RUNS:
+        return base._replace(reason=f"{quantity} is a number of the whole run, and {RUNS} runs of each label are needed; "
+                             f"there are {base.n[0]} and {base.n[1]}")
+    return _by_runs(base._replace(means=(float(np.mean(sides[0])), float(np.mean(sides[1])))))
 
 
 def _nothing(before: str, after: str, reason: str) -> Comparison:

@@ -24,6 +24,8 @@ class Look(NamedTuple):
 
 def look(table: pd.DataFrame, outcome: str, statistic: str, seed: int) -> Look:
     """`table` is of `study.your_runs.clock`. Raises UserError where it has no such outcome, or none of that name."""
+    if outcome not in table and (reason := clock.why_not(table, outcome)):
+        return _none(reason, len(table))
     mine = clock.explaining(table, outcome)
     if len(mine.columns) == 1 or not statistic:
         return _none("no other tool recorded anything beside the benchmark", len(mine))

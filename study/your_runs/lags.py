@@ -19,6 +19,7 @@ from statsmodels.regression.linear_model import burg
 
 from model.events.streams import stream
 from study.errors import UserError
+from study.your_runs import clock
 from study.your_runs.autocorrelated import LEVEL, why_not
 from study.your_runs.quantities import chance
 
@@ -66,8 +67,10 @@ def scan(x: np.ndarray, y: np.ndarray, max_lag: int, seed: int) -> Scan:
 
 def of_table(table: pd.DataFrame, x: str, y: str, max_lag: int, seed: int) -> Scan:
     """`scan` of two columns; a column that is not there is a reason."""
+    if y not in table and (reason := clock.why_not(table, y)):
+        return _nothing(f"give no lag: {reason}", len(table))
     if lacking := [name for name in (x, y) if name not in table]:
-        return _nothing(f"have no '{lacking[0]}'", len(table))
+        return _nothing(f"have no '{lacking[0]}'" if lacking[0] else "have nothing beside the outcome", len(table))
     return scan(table[x].to_numpy(float), table[y].to_numpy(float), max_lag, seed)
 
 

@@ -24,7 +24,11 @@ SCALES = {"B/s": ("MiB/s", 2.0**20), "KiB/s": ("MiB/s", 2.0**10), "kB/s": ("MB/s
 SPACE = ("GiB", 2.0**30)        # of what is allocated or free
 SIZES = ("write.size", "write_size", "read.size", "read_size", "size")     # what the claim of 2010 was about, best first
 WORDS = {"1/s": "a second", "MiB/s": "MiB a second", "MB/s": "MB a second", "%": "%", "1": ""}
-TRANSACTIONS = "transactions a second"
+OF_RATES = ((".tps", "transactions"), (".eps", "events"), (".throughput", "requests"), (".goodput", "requests"),
+            (".rate", "operations"), (".iops", "operations"))     # what is counted, by how the name of a rate ends
+JOBS = ("fio.iops", "fio.bandwidth")        # series of single jobs and directions, whose sum is the rate of the run
+ALL_JOBS = "fio.all"
+SHORTEST_S = 0.1        # s, of an interval: in a log of single operations there is none
 
 
 def with_derived(points: pd.DataFrame) -> pd.DataFrame:
@@ -39,6 +43,26 @@ def with_derived(points: pd.DataFrame) -> pd.DataFrame:
         made.append(both.assign(name=name, unit=unit, value=both.value / both.value_below)[points.columns])
     order = ["run", "series", "subject", "name", "utc"]
     return pd.concat(made, ignore_index=True).sort_values(order, kind="stable", ignore_index=True)
+
+
+def with_sums(points: pd.DataFrame, clocks: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both with a series ALL_JOBS: the rates of all jobs and directions in the same interval, added up. Where a job did
+    nothing it has no row, and adds nothing."""
+    made, known = [points], [clocks]
+    steps = clocks[clocks.series.isin(JOBS) & (clocks.interval_s >= SHORTEST_S)].set_index(["run", "series"]).interval_s
+    for (run, series), step in steps.items():
+        mine = points[(points.run == run) & (points.series == series)]
+        if mine.empty:
+            continue
+        since = mine.utc - mine.utc.min()
+        place = (since / pd.Timedelta(seconds=step)).round()
+        sums = mine.groupby(place).agg(value=("value", "sum"), utc=("utc", "max"))
+        first = mine.iloc[0]
+        made.append(sums.assign(run=run, series=ALL_JOBS, subject="", name=first["name"], unit=first.unit)[points.columns])
+        if not any(((part.run == run) & (part.series == ALL_JOBS)).any() for part in known):
+            row = clocks[(clocks.run == run) & (clocks.series == series)]
+            known.append(row.assign(series=ALL_JOBS))
+    return pd.concat(made, ignore_index=True), pd.concat(known, ignore_index=True)
 
 
 def readable(points: pd.DataFrame) -> pd.DataFrame:
@@ -81,8 +105,15 @@ def signed(value: float, digits: int = 3) -> str:
 
 def unit_in_words(name: str, unit: str) -> str:
     """What stands behind a number of that quantity, with a blank before it; "" of a plain number."""
-    words = TRANSACTIONS if unit == "1/s" and name.endswith(".tps") else WORDS.get(unit, unit)
+    counted = next((what for ending, what in OF_RATES if unit == "1/s" and name.endswith(ending)), "")
+    words = " ".join(filter(None, [counted, WORDS.get(unit, unit)]))
     return f" {words}" if words else ""
+
+
+def with_unit(name: str, unit: str) -> str:
+    """A quantity as an axis has it: pgbench.progress.tps (transactions a second)."""
+    words = unit_in_words(name, unit).strip()
+    return f"{name} ({words})" if words else name
 
 
 def chance(p: float) -> str:

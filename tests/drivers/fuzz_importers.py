@@ -18,7 +18,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 with atheris.instrument_imports(include=["study.ingest", "study.traces", "study.pools.zdb", "study.pools.partitions"]):
     from study.errors import UserError
-    from study.ingest import clocks, given_runs, imports
+    from study.ingest import clocks, given_runs, imports, mapped_csv
     from study.pools import partitions, zdb
     from study.traces import read as traces
     from support import zpool_text
@@ -50,12 +50,25 @@ SEEDS = {
     "filebench": ("run.txt", ["1: 2.0: Running...\n1: 4.0: Run took 2 seconds...\n1: 4.1: Per-Operation Breakdown\n"
                               "read 4255ops/s 33.2mb/s 45.7ms/op 67us/op-cpu\n1: 4.1:\n"
                               "IO Summary: 8510 ops 4255.0 ops/s, (4255/0 r/w) 33.2mb/s, 188us cpu/op, 45.7ms latency\n"]),
+    "intervals": ("pgbench_log.1", [*FIXTURES.glob("pgbench/aggregate*/pgbench_log*")]),
+    "fio-logs": ("x_bw.1.log", [*FIXTURES.glob("fio/*/*_bw.1.log"), *FIXTURES.glob("fio/*/*_clat.1.log")]),
+    "fio-histograms": ("x_clat_hist.1.log", [*FIXTURES.glob("fio/*/*_hist.1.log")]),
+    "benchbase": ("b.summary.json", ['{"Benchmark Type": "ycsb", "Final State": "EXIT", "Throughput (requests/second)": 1, '
+                                     '"Latency Distribution": {"95th Percentile Latency (microseconds)": 7}}']),
+    "benchbase-windows": ("b.samples.csv", ["Time (seconds),Requests,Throughput (requests/second),Minimum Latency "
+                                            "(microseconds)\n0,40,40.0,157\n1,0,0.0,-1\n"]),
+    "measured": ("measured.json", ['{"study measure": 1, "run": {"rung": "defaults"}, "series": {"disk": {"columns": '
+                                   '["reads"], "units": ["1/s"], "rows": [[1795221912.5, "sda", 3.0]]}}}\n']),
+    "csv": ("mine.csv", ["t,a\n1,2.5\n2,\n", 't,a\n"1","x"\n']),
     "iologs": ("trace", [*TRACES.glob("*.iolog")]),
     "blkparse": ("trace", [TRACES / "blkparse.txt"]),
     "msr": ("trace.csv", [TRACES / "msr.csv"]),
     "oracle": ("x.oracleGeneral.bin", ["\0" * 24, TRACES / "small.oracleGeneral.bin.zst"]),
     "zdb": ("zdb.txt", [*ZDB.glob("*.txt")]),
     "partitions": ("table.txt", [TABLE, CYLINDERS, PARTED, SFDISK])}
+
+MAPPING = mapped_csv.Mapping.model_validate({
+    "kind": "series", "series": "s", "time": {"column": "t", "unit": "s"}, "columns": {"a": {"name": "a", "unit": "1"}}})
 
 
 def read_trace(content: bytes, path: Path) -> None:
@@ -76,6 +89,14 @@ def read_partitions(content: bytes, path: Path) -> None:
         partitions.read(content.decode("utf-8", "replace"))
 
 
+def read_csv(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    with contextlib.suppress(UserError):
+        for series in imports._read(mapped_csv, [imports.Source(path, path.name, "")], path.parent,
+                                    imports.Options(mapping=MAPPING)).series:
+            series.table()
+
+
 def read(content: bytes, path: Path) -> None:
     """As far as an import reads before it keeps."""
     path.write_bytes(content)
@@ -90,7 +111,7 @@ def read(content: bytes, path: Path) -> None:
 
 
 READERS = {**dict.fromkeys(("iologs", "blkparse", "msr", "oracle"), read_trace), "zdb": read_zdb,
-           "partitions": read_partitions}      # of others: read
+           "partitions": read_partitions, "csv": read_csv}      # of others: read
 
 
 def fuzz(tool: str, seconds: str) -> None:

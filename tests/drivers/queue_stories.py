@@ -102,7 +102,7 @@ def steps(leaf, story):
         yield units, None, *leaf.state
 
 
-def told(leaf, story):
+def steps_seen(leaf, story):
     """All steps of a story, copied as they happen."""
     return [(units, unit, int(pending), int(waiting), list(dropped))
             for units, unit, pending, waiting, dropped in steps(leaf, story)]

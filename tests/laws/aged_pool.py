@@ -114,8 +114,8 @@ def a_pool_is_made_once_and_shared():
         rules=ERAS["b141"].metaslab, vdevs=tuple(VDEVS), n_records=900, metaslab_bytes=2**20, turnovers=1.5,
         writes_per_txg=100, used_pct=60)
     with tempfile.TemporaryDirectory() as folder:
-        aged_pools.FOLDER, real, told = Path(folder), aged_pools.make, []
-        made = aged_pools.aged(recipe, lambda doing, share: told.append((doing, share)))
+        aged_pools.FOLDER, real, progress = Path(folder), aged_pools.make, []
+        made = aged_pools.aged(recipe, lambda doing, share: progress.append((doing, share)))
         aged_pools.make = None
         again = aged_pools.aged(recipe)
         assert len(list(Path(folder).glob("*.npz"))) == len(list(Path(folder).iterdir())) - 1 == 1
@@ -124,7 +124,7 @@ def a_pool_is_made_once_and_shared():
     arrays = [[*aged[2:], aged.file.place, *arrays_of(aged.pool).values()] for aged in (made, again)]
     assert all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
     assert abs(int(made.pool.class_allocated[0]) / int(made.pool.class_space[0]) - 0.6) < 0.11  # deferred frees come on top
-    assert {doing for doing, share in told if share == 1} == {"compiling", "writing other data", "writing the records",
+    assert {doing for doing, share in progress if share == 1} == {"compiling", "writing other data", "writing the records",
                                                               "rewriting them"}
 
 

@@ -42,7 +42,7 @@ STUDY = """
     study.pools
     study.documents
     study.drawing  study.memo  study.sizes  study.given_files  study.words  study.tables  study.html_tables  study.console
-    study.project
+    study.project  study.short_tables
     study.errors
 """
 MAX_ARROWS = 25        # between the packages of model

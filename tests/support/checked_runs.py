@@ -120,7 +120,7 @@ def zfetch():
 
 
 def devices():
-    test_vdev_queue.told(test_vdev_queue.Leaf(test_vdev_queue.WHAT_IF), test_vdev_queue.random_story(2, 200, 40))
+    test_vdev_queue.steps_seen(test_vdev_queue.Leaf(test_vdev_queue.WHAT_IF), test_vdev_queue.random_story(2, 200, 40))
     test_vdev_queue_replay.replay_queue(test_vdev_queue_replay.trace_of("b117"))
     test_disk.test_the_disk_with_the_nearest_block_is_reached_first()
     test_disk.test_a_write_larger_than_a_segment_waits_for_the_platter()

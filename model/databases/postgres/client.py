@@ -170,8 +170,8 @@ def statement_done(m, now, p):
 
 
 @part
-def commit(m, now, p):
-    """The commit record is in the log. True if nothing is waited for before the flush."""
+def flush_commit_record(m, now, p):
+    """The commit record is in the log, which is to be flushed to there. True if nothing is waited for before the flush."""
     if not m.s.synchronous_commit:
         m.wal[pg.ASYNCHRONOUS] = max(m.wal[pg.ASYNCHRONOUS], m.process[p, pg.LSN])
         m.process[p, pg.PHASE] = phase.COMMITTED

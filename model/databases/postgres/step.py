@@ -27,7 +27,16 @@ from model.databases.postgres.checkpoints import (
     scan,
     sync,
 )
-from model.databases.postgres.client import commit, committed, compute, lock, prepare, statement_done, trip, work
+from model.databases.postgres.client import (
+    committed,
+    compute,
+    flush_commit_record,
+    lock,
+    prepare,
+    statement_done,
+    trip,
+    work,
+)
 from model.databases.postgres.wal import (
     acquire_insert,
     begin_copy,
@@ -66,7 +75,7 @@ def _client(m, now, p, at):
     elif at == phase.STATEMENT_DONE:
         return statement_done(m, now, p)
     elif at == phase.COMMIT:
-        return commit(m, now, p)
+        return flush_commit_record(m, now, p)
     elif at == phase.COMMITTED:
         committed(m, now, p)
         return False

@@ -72,16 +72,21 @@ def _other_event(m, leaves, now, other):
         writer_event(m, leaves, now)
     elif other == FEED:
         feed_event(m, now)
-    elif other == READER:
-        reader_event(m, leaves, now)
-    elif other == LOG:
-        log_event(m, leaves, now)
-    elif other >= LOG_BLOCK_DONE:
-        log_block_event(m, leaves, now, other - LOG_BLOCK_DONE)
     else:
         m.by_second[now // SECOND_NS] = m.tally[at.BLOCKS]
         adjust(m.arc, m.settings.arc, now // TICK_NS)
         set_time(m.calendar, source_of(m, EACH_SECOND), now + SECOND_NS)
+
+
+@kernel
+def _reader_or_log(m, leaves, now, other):
+    if other == READER:
+        reader_event(m, leaves, now)
+        return
+    if other == LOG:
+        log_event(m, leaves, now)
+        return
+    log_block_event(m, leaves, now, other - LOG_BLOCK_DONE)
 
 
 @kernel
@@ -101,8 +106,10 @@ def run(m, leaves):
             disk_event(m, leaves, now, source)
         elif source < s.n_leaves + s.threads:
             lookup_event(m, leaves, now, source - s.n_leaves)
-        else:
+        elif source < s.n_leaves + s.threads + READER:
             _other_event(m, leaves, now, source - s.n_leaves - s.threads)
+        else:
+            _reader_or_log(m, leaves, now, source - s.n_leaves - s.threads)
 
 
 # ---- the friendly face ----

@@ -141,13 +141,16 @@ def summary() -> dict[str, list[Row]]:
                                 "what was measured enters no result; the notebook shows it", "–")],
         "13_dedup": [("2010: gain of 8K blocks over 128K, of dedup", "up to 10 times",
                       f"{n.span('13_dedup/gain', '.1f')} times; best guess {n('13_dedup/gain.best-guess', '.1f')}",
-                      n.grade("dedup-ratio"))],
+                      n.grade("dedup-ratio")),
+                     ("2010: an entry of the dedup table in memory", "about 200 bytes",
+                      f"{n.span('13_dedup/post.ddt-entry')} bytes", n.grade("ddt-entry"))],
         "14_lun_alignment": [("2010: a misaligned LUN is slower", "2 to 4 times",
                               f"{n.span('14_lun_alignment/unfitted.slowdown', '.1f')} times; best guess "
                               f"{n('14_lun_alignment/unfitted.slowdown-best-guess', '.1f')}", n.grade("alignment-loss"))],
-        "15_storage_tiers": [("2009: latency of a large disk, a fast one, an SSD", "12 000; 7000; 45 µs",
+        "15_storage_tiers": [("2009: latency of a large disk, a fast one, an SSD that writes, one that reads",
+                              "12 000; 7000; 300; 45 µs",
                               "; ".join(n.span(f"15_storage_tiers/{name}.response")
-                                        for name in ("capacity-hdd", "performance-hdd", "ssd-read")) + " µs",
+                                        for name in ("capacity-hdd", "performance-hdd", "ssd-write", "ssd-read")) + " µs",
                               n.grades("speed-"))],
         "90_model_vs_zfs": [
             ("Does the model decide as ZFS did?", "–",

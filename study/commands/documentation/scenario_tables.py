@@ -11,6 +11,7 @@ from study.commands.documentation.markdown import table
 from study.machines import conf, not_simulated, scenario, unfelt
 from study.machines import database as scenario_database
 from study.machines import storage as scenario_storage
+from study.predictions import storage_steps
 from study.project import ROOT
 
 SECTIONS = (
@@ -20,7 +21,8 @@ SECTIONS = (
     ("[pool.data], [pool.log], [pool.cache], [log_pool.data]", scenario_storage.Devices),
     ('[database], kind = "postgres"', scenario_database.Postgres),
     ("[database.script]", scenario_database.Script), ('[database], kind = "innodb"', scenario_database.Innodb),
-    ('[database], kind = "oracle"', scenario_database.Oracle))
+    ('[database], kind = "oracle"', scenario_database.Oracle),
+    ("[dedup], for study advise alone", storage_steps.Dedup), ("[lun], for study advise alone", storage_steps.Lun))
 
 
 def examples() -> str:
@@ -45,7 +47,7 @@ def settings() -> str:
     """What `[database.conf]` may hold, by database."""
     lines = []
     for database, (file, known) in conf.KNOWN.items():
-        rows = [(f"`{name}`", _setting(values)) for name, values in sorted(known.items())]
+        rows = [(f"`{name}`", _setting(name, values)) for name, values in sorted(known.items())]
         lines += [f"### {database} ({file})", "", table(("setting", "values"), rows), ""]
     left_out = [(database, why, len(of_it), ", ".join(f"`{name}`" for name in of_it[:4]))
             for database, names in unfelt.NAMES.items() for why in dict.fromkeys(names.values())
@@ -117,11 +119,12 @@ def _bounds(annotation: Any) -> list:
     return [each for bound in bounds for each in (bound, *getattr(bound, "metadata", ()))]
 
 
-def _setting(setting: conf.Setting) -> str:
+def _setting(name: str, setting: conf.Setting) -> str:
     if setting.kind == "switch":
         return "on, off"
     if setting.kind == "choice":
-        return ", ".join(f"`{choice}`" for choice in setting.choices)
+        legal = ", ".join(f"`{word}`" for word in conf.LEGAL.get(name, ()))
+        return ", ".join(f"`{choice}`" for choice in setting.choices) + (f"; not simulated: {legal}" if legal else "")
     words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[setting.kind]
     low, high = (_size(end) if setting.kind == "size" else f"{end:.7g}{' s' * (setting.kind == 'time')}"
                  for end in (setting.low, setting.high))

@@ -21,8 +21,8 @@ from model.zfs.dmu import straddling
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.processors import on_all_processors
 from study.experiments.alignment_2010 import lun
-from study.experiments.alignment_2010.lun import BACKUP, DATABASE
 from study.machines import hardware
+from study.machines.appliance_lun import BACKUP, DATABASE, Setup, quantities
 
 BACKUP_KIB = 64                 # of a request; the document says nothing: the size that CIFS clients send
 SSDS = ("x25-e", "sas-ssd-slc-200", "sata-ssd-s3700")
@@ -34,8 +34,8 @@ class Case(NamedTuple):
     """Two machines, and the variant that each is run under."""
     key: str
     label: str
-    fits: tuple[lun.Setup, str]
-    does_not: tuple[lun.Setup, str]
+    fits: tuple[Setup, str]
+    does_not: tuple[Setup, str]
 
 
 def all_of(seconds: float) -> list[Case]:
@@ -57,7 +57,7 @@ def table(seconds: float, seed: int) -> pd.DataFrame:
     runs = on_all_processors(lun.run, [(*which, seed) for case in cases for which in (case.fits, case.does_not)])
     rows = []
     for case, fits, does_not in zip(cases, runs[::2], runs[1::2], strict=True):
-        good, bad = lun.quantities(fits, case.fits[0]), lun.quantities(does_not, case.does_not[0])
+        good, bad = quantities(fits, case.fits[0]), quantities(does_not, case.does_not[0])
         rows.append((case.key, case.label, good["requests.rate"] / bad["requests.rate"], good["requests.rate"],
                      bad["requests.rate"], good["requests.response"], bad["requests.response"],
                      bad["pool.reads_first"]))

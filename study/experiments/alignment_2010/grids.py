@@ -13,7 +13,7 @@ from model.zfs.dmu import straddling
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.ensembles.processors import on_all_processors
 from study.experiments.alignment_2010 import lun
-from study.experiments.alignment_2010.lun import KIB, Setup
+from study.machines.appliance_lun import KIB, Setup, quantities
 
 SECTORS = (0, 1, 4, 8, 16, 34, 63)      # starts, in sectors of 512 B: EFI labels begin at 34, tables of DOS at 63
 SIZES_KIB = (4, 8, 16, 32, 64, 128)
@@ -24,7 +24,7 @@ def _rates(machines: Sequence[Setup], variants: Sequence[str], seed: int) -> lis
     """The quantities of each machine under a variant, on all processors."""
     runs = on_all_processors(lun.run, [(machine, variant, seed)
                                        for machine, variant in zip(machines, variants, strict=True)])
-    return [lun.quantities(x, machine) for x, machine in zip(runs, machines, strict=True)]
+    return [quantities(x, machine) for x, machine in zip(runs, machines, strict=True)]
 
 
 def slowdowns(machine: Setup, seed: int, starts: Sequence[int] = SECTORS,

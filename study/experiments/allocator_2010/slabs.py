@@ -240,8 +240,8 @@ def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFra
         which, _, label = quantity.partition(".")
         label = f"{label.removesuffix('_high')}, {'new' if which == 'new' else 'old'} rules"
         target = targets.loc["aggregation-good" if label.startswith("good") else "aggregation-bad"]
-        told = (target.low, target.high) if label.endswith("old rules") else (np.nan, np.nan)
-        rows.append((label, *intervals.interval(everything[f"{AFTER}/{quantity}"]), *told))
+        published_range = (target.low, target.high) if label.endswith("old rules") else (np.nan, np.nan)
+        rows.append((label, *intervals.interval(everything[f"{AFTER}/{quantity}"]), *published_range))
     return pd.DataFrame(rows, columns=["what", "low", "middle", "high", "published_low", "published_high"])
 
 

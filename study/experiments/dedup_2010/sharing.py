@@ -3,7 +3,6 @@
     reads(…)           two files that are the same are read one after the other: from where, how fast
     synchronous(…)     calls that wait for the intent log, at several rates, with and without dedup
     copies(…)          copies of an image by writing them, by dedup and by cloning: time, bytes stored, time to delete one
-    settled(…)         what the post says of dedup's performance, and what came out
 
 A clone is a copy of pointers (a clone of a snapshot, in 2010). It has no table: what is changed later is written as
 anything is, and what is freed asks nobody. Machines are `study.machines.dedup_pool.DedupMachine`.
@@ -12,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from model.events.clock import MS
-from study.experiments.dedup_2010.table_costs import BASE, FREED_S, LIMIT, UNITS, sha256
-from study.machines.dedup_pool import simulated, sustained
+from study.experiments.dedup_2010.table_costs import BASE, FREED_S, LIMIT
+from study.machines.dedup_pool import DedupMachine, simulated, sustained
 
 IN_MEMORY, BEYOND = 0.5, 4.0        # size of the table, in what memory may hold of it
 PLAIN, DEDUP, CLONE = "not shared", "dedup", "clone"
@@ -53,12 +52,19 @@ def synchronous(offered: list[float], n_disks: int, seconds: float, seed: int) -
         for rate in offered:
             machine = BASE._replace(unique_bytes=times * LIMIT, n_disks=n_disks, offered=rate * 1e6, is_sync=True,
                                     has_log_device=True, was_fast=was_fast, seconds=seconds, warm_s=seconds / 3)
-            response, gap_ms = simulated(machine, has_dedup, seed).response_ns / MS, machine.block_bytes / rate / 1e3
-            waits = np.append(response, max(0.0, 1e3 * seconds - len(response) * gap_ms))[1:]   # the first begins the chain
-            slow = np.flatnonzero(waits > SLOW_MS)
-            first = (slow[0] + 1) * gap_ms / 1e3 if len(slow) else np.nan
-            rows.append((what, rate, *np.percentile(response[1:], (50, 99)), waits.max(), first))
+            waits, first = synchronous_waits(machine, has_dedup, seed)
+            rows.append((what, rate, *np.percentile(waits[:-1], (50, 99)), waits.max(), first))
     return pd.DataFrame(rows, columns=["what", "offered", "p50_ms", "p99_ms", "most_ms", "first_slow_s"])
+
+
+def synchronous_waits(machine: DedupMachine, has_dedup: bool, seed: int) -> tuple[np.ndarray, float]:
+    """What calls of a machine with `offered` take, ms, at last of one that has not ended; and when the first takes more than
+    SLOW_MS, s, nan if none does. The first call begins the chain and does not count."""
+    response = simulated(machine, has_dedup, seed).response_ns / MS
+    gap_ms = 1e3 * machine.block_bytes / machine.offered
+    waits = np.append(response, max(0.0, 1e3 * machine.seconds - len(response) * gap_ms))[1:]
+    slow = np.flatnonzero(waits > SLOW_MS)
+    return waits, (slow[0] + 1) * gap_ms / 1e3 if len(slow) else np.nan
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------
@@ -85,7 +91,7 @@ def copies(image_gib: float, n_copies: int, n_disks: int, seconds: float, seed: 
     return pd.DataFrame(rows, columns=["how", "times", "write_s", "stored_gib", "delete_s"])
 
 
-# --- what the post says -----------------------------------------------------------------------------------------------
+# --- for the run store -----------------------------------------------------------------------------------------------
 
 def _name(what: str) -> str:
     return what.replace(",", "").replace(" ", "-")
@@ -100,20 +106,3 @@ def metrics(read: pd.DataFrame, synced: pd.DataFrame, copied: pd.DataFrame) -> p
               getattr(row, quantity), unit)
              for row in copied.itertuples() for quantity, unit in OF_COPIES]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])
-
-
-def settled(synced: pd.DataFrame, grouped: pd.DataFrame, entry: float) -> pd.DataFrame:
-    """Claims of the post beside what came out here: claim, what was said, here."""
-    rate = sha256().set_index("how")["MB/s"]
-    slow = synced.first_slow_s.dropna()
-    per_16k = grouped[grouped.block == 2**14].blocks_per_write
-    said = 128e6
-    rows = [("sha-rate", "over 128 MB/s", f"{rate.min():.0f} to {rate.max():.0f} MB/s"),
-            ("sha-128k", "below 1 ms", f"{1e3 * UNITS['128K'] / said:.2f} ms at its own 128 MB/s"),
-            ("sha-8k", "below 64 us", f"{1e6 * UNITS['8K'] / said:.0f} us at its own 128 MB/s"),
-            ("dedup-read-extra", "at most 1 ms", f"{1e3 * UNITS['128K'] / said:.2f} ms at its own 128 MB/s"),
-            ("dedup-batch", "over 10", f"{per_16k.min():.1f} to {per_16k.max():.0f} duplicates a block of 16 KiB"),
-            ("dedup-throttle", "over 10 s", f"the first slow call after {slow.min():.0f} to {slow.max():.0f} s"),
-            ("ddt-entry", "about 200 B", f"{entry:.0f} B")]
-    return pd.DataFrame(rows, columns=["claim", "said", "here"])
-

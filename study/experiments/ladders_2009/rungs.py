@@ -1,7 +1,7 @@
 """The three ladders of 2009, rung by rung, under every reading of the words that describe them.
 
     rungs(PGBENCH, central(PGBENCH))                 a list of scenarios (`study.machines.scenario`)
-    climb(PGBENCH, reading, length, seed)            a run of each rung, best guesses
+    climb(PGBENCH, length, seed)                     a run of each rung: likeliest reading, best guesses
     predict(PGBENCH, length, draws, seeds, seed)     the ensemble (`study.ensembles.ensembles`): its variants are the rungs
     questions.py                                     every rung under every reading, and what would tell readings apart
 
@@ -18,6 +18,7 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
@@ -52,6 +53,7 @@ FIT_RANGE_NS = {COMMAND: (10_000.0, 20e6), "statement_cpu_ns": (5_000.0, 2e6)}
 FITTED = {"pgbench": COMMAND, "sysbench-rw": COMMAND, "sysbench-ro": "statement_cpu_ns"}
 EXPERIMENT = {"pgbench": "pgbench", "sysbench-rw": "sysbench", "sysbench-ro": "sysbench"}
 READS = ("hardware/*.toml",)
+SHARES = 1001                       # of transactions, from none to all, at which times of response are kept
 LENGTH = {"pgbench": "database.transactions", "sysbench-rw": "database.seconds", "sysbench-ro": "database.seconds"}
 
 
@@ -131,17 +133,41 @@ def _switch(switch: Switch) -> priors.Switch:
 
 # --- runs ---------------------------------------------------------------------------------------------------------------
 
+class Responses(NamedTuple):
+    """What the run of a rung is shown by: transactions per second, and their times of response in ms."""
+    tps: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    curve_ms: np.ndarray        # at shares of SHARES of all transactions
+
+
+ONCE = tuple(name for name in Responses._fields if name != "curve_ms")
+
+
 class Climb(NamedTuple):
     """A run of each rung."""
     ladder: Ladder
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Responses, ...]
 
 
-def climb(ladder: Ladder, reading: dict[str, str], length: float, seed: int, changed: dict | None = None) -> Climb:
-    """Best guesses; `length`: transactions of pgbench in all, seconds of sysbench."""
-    values, scenarios = known(ladder).central(), rungs(ladder, reading, {LENGTH[ladder.name]: length} | (changed or {}))
-    return Climb(ladder, tuple(map(_counted, on_all_processors(machines.simulate, [
-        (machine, _for_machine(values), seed) for machine in scenarios]))))
+def climb(ladder: Ladder, length: float, seed: int) -> Climb:
+    """The likeliest reading, best guesses; `length`: transactions of pgbench in all, seconds of sysbench. Runs are kept
+    (`study.ensembles.kept`)."""
+    values = _for_machine(known(ladder).central())
+    calls = [(machine, values, seed) for machine in rungs(ladder, central(ladder), {LENGTH[ladder.name]: length})]
+    runs = kept.rows(kept.Ensemble(f"{ladder.name}-climb", __name__, SHARES, READS), _responses, calls)
+    return Climb(ladder, tuple(Responses(curve_ms=np.array([row["curve_ms"] for row in rows]),
+                                         **{name: rows[0][name] for name in ONCE}) for rows in runs))
+
+
+def _responses(machine: Scenario, values: dict, seed: int) -> list[kept.Row]:
+    """A row for each point of the curve. What a run has once stands in the first."""
+    outcome = _counted(machines.simulate(machine, values, seed))
+    assert outcome.result is not None
+    curve = np.quantile(outcome.result.response_ns / 1e6, np.linspace(0, 1, SHARES))
+    first, *others = [{"curve_ms": float(ms)} for ms in curve]
+    return [{name: float(getattr(outcome, name)) for name in ONCE} | first, *others]
 
 
 def _for_machine(values: dict) -> dict:

@@ -6,8 +6,11 @@ A disk takes a command's overhead, a seek of the average length, half a revoluti
 each waits for those before it: commands in order. An SSD takes its response time of a read and the rest of the bytes, and
 does `channels` at a time. To each comes what the host does for an I/O (`miss_ns`).
 
-Prices are conditions and are not predicted. Nor are memory, cloud storage, and SSDs for writing: the sheet of those quotes
-the slide (`write-ssd-18`). I/Os a second are not predicted either, as the slide does not say with how many under way.
+A write of an SSD takes its response time and the rest of the bytes, one after the other. SSDs for writing are taken to be
+the one for reading: both have 64 GB at one price on the slide, and the sheet of the other quotes the slide (`write-ssd-18`).
+
+Prices are conditions and are not predicted. Nor are memory and cloud storage: no sheet has them. I/Os a second are not
+predicted either, as the slide does not say with how many under way.
 """
 import pandas as pd
 
@@ -22,7 +25,8 @@ from study.machines.storage import Devices
 EXPERIMENT, RUN = "devices", "price-table"
 CAPACITY_DISK, READ_SSD = "sata-7k2-1tb", "x25-e"
 MINUTE_NS, KIB = 60 * 10**9, 2**10
-CLAIMS = {"capacity-hdd": "speed-capacity-hdd", "performance-hdd": "speed-performance-hdd", "ssd-read": "speed-ssd-read"}
+CLAIMS = {"capacity-hdd": "speed-capacity-hdd", "performance-hdd": "speed-performance-hdd",
+          "ssd-write": "speed-ssd-write", "ssd-read": "speed-ssd-read"}
 
 
 def known() -> Known:
@@ -48,10 +52,19 @@ def response_us(sheet: str, values: dict) -> float:
     return (rounds * alone + values["miss_ns"]) / 1e3
 
 
+def write_us(sheet: str, values: dict) -> float:
+    """Of a write of an SSD, us; each waits for those before it."""
+    device, n_bytes = of_device(Devices(sheet=sheet), values), int(values["device_request_kib"] * KIB)
+    assert isinstance(device, SsdParams)
+    alone = device.write_ns + max(0, n_bytes - PAGE_BYTES) * 10**9 / device.write_rate
+    return (int(values["under_way"]) * alone + values["miss_ns"]) / 1e3
+
+
 def quantities(values: dict) -> dict[str, float]:
     """Of each technology that is predicted, by its published name, us."""
     sheets = {"capacity-hdd": CAPACITY_DISK, "performance-hdd": values["performance_disk"], "ssd-read": READ_SSD}
-    return {f"{name}.response": response_us(sheet, values) for name, sheet in sheets.items()}
+    reads = {f"{name}.response": response_us(sheet, values) for name, sheet in sheets.items()}
+    return reads | {"ssd-write.response": write_us(READ_SSD, values)}
 
 
 def predict(draws: int, seeds: int, seed: int) -> pd.DataFrame:

@@ -108,8 +108,8 @@ def read(name: str) -> Prices:
     except published.tomllib.TOMLDecodeError as error:
         raise UserError(f"{file.name} is not TOML: {error}; mend that line") from None
     except ValidationError as error:
-        told = [errors.of_value(".".join(map(str, complaint["loc"])), complaint) for complaint in error.errors()]
-        raise UserError(f"{file.name}: {'; '.join(dict.fromkeys(told))}") from None
+        complaints = [errors.of_value(".".join(map(str, complaint["loc"])), complaint) for complaint in error.errors()]
+        raise UserError(f"{file.name}: {'; '.join(dict.fromkeys(complaints))}") from None
     published.refuse_duplicates(file.name, "technology", [each.name for each in made.technology])
     return made
 

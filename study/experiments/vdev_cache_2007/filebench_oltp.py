@@ -29,7 +29,6 @@ from study.documents import claims, priors, published
 from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
-from study.ensembles.processors import on_all_processors
 from study.experiments.protocol import Comparison, Drawn, case_of, table_of
 from study.experiments.vdev_cache_2007 import cache_lines
 from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
@@ -286,15 +285,6 @@ NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at
          "passes": "commands that may pass one", "shadow_cpu_ns": "processor, a reader's loop",
          "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block"}
 
-def metrics_of_what_if(table: pd.DataFrame) -> pd.DataFrame:
-    """For the run store: name, value, unit."""
-    keys = {FIXED: "fixed", RESERVED: "reserved", DYNAMIC: "dynamic"}
-    return pd.DataFrame([(f"what-if.{keys[row.rule]}-{row.setting.replace(' ', '')}.{quantity}", value, unit)
-                         for row in table.itertuples() for quantity, value, unit in (
-                             ("rate", row.operations_per_s, "1/s"), ("p99", row.p99_ms, "ms"))],
-                        columns=["name", "value", "unit"])
-
-
 def published_response_ms() -> dict[str, float]:
     """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""
     runs = {run.run_id: run.metrics for run in published.runs()}
@@ -315,24 +305,3 @@ def not_modelled(quantity: str) -> str:
 def verdict(scores: pd.DataFrame) -> str:
     """The row of the claim in a sentence."""
     return claim_predictions.verdict(scores, "oltp-gain")
-
-
-# --- what was never built -----------------------------------------------------------------------------------------------
-
-FIXED, RESERVED, DYNAMIC = "fixed limit, as built", "places reserved for reads", "limit set by each disk"
-
-
-def what_if(runs: Runs, seed: int) -> pd.DataFrame:
-    """The new build with other limits on the I/Os of a disk: rule, setting, operations_per_s, p50_ms, p99_ms."""
-    machine, queue = runs.machine, runs.machine.queue
-    settings = [(FIXED, str(n), queue._replace(max_pending=n, min_pending=min(n, queue.min_pending)))
-                for n in (2, 4, 10, 35)]
-    settings += [(RESERVED, str(n), queue._replace(reserved_slots=n)) for n in (30,) if n < queue.max_pending]
-    settings += [(DYNAMIC, f"{ms} ms", queue._replace(dynamic_pending_ns=ms * 10**6)) for ms in (10, 25)]
-
-    def row(rule: str, setting: str, changed: VdevQueueParams) -> tuple[str, str, float, float, float]:
-        x = runs.after if changed == queue else run(machine._replace(queue=changed), AFTER, seed)
-        numbers = quantities(x, machine)
-        return rule, setting, numbers["summary.rate"], numbers["shadowread.p50"], numbers["shadowread.p99"]
-    return pd.DataFrame(on_all_processors(row, settings),
-                        columns=["rule", "setting", "operations_per_s", "p50_ms", "p99_ms"])

@@ -16,7 +16,7 @@ def kind(name: str, head: str) -> str | None:
         return "log"
     if '"fio version"' in head:
         return "json"
-    if any(terse.LINE.match(line) for line in head.splitlines()):
+    if any(terse.LINE.match(line) or terse.OLD_LINE.match(line) for line in head.splitlines()):
         return "terse"
     return "failed" if any(json_output.FAILED.fullmatch(line) for line in head.splitlines()[:5]) else None
 
@@ -35,6 +35,5 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             reading.problems.append(f"{source.name} holds nothing but an error of fio")
     if not outputs:
         reading.missing.append("fio's JSON, which has the totals, the version and the time of the run")
-    logs.read(reading, [source for source in sources if source.kind == "log"], clock)
-    logs.read_histograms(reading, [source for source in sources if source.kind == "histogram"], clock)
+    logs.read(reading, [source for source in sources if source.kind in ("log", "histogram")], clock)
     return reading

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from study.ingest import text
-from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM
+from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM, numbered
 from study.ingest.reading import CLOSED, NO_CLOCK, OPEN, Bin, Clock, Damaged, Histogram, Reading, Source, slug
 
 FAILED = re.compile(r"fio: (?:pid=\d+, )?err=(?:\d+).*|fio: .*failed.*")
@@ -57,6 +57,8 @@ def _last_document(content: str, name: str) -> tuple[dict[str, Any], str, int]:
             raise Damaged(f"{name} is cut off or damaged: no whole JSON begins at character {place + 1}") from None
         documents.append(document)
         place = content.find("{", end)
+    if isinstance(documents[-1], dict) and "client_stats" in documents[-1]:
+        raise Damaged(f"{name} is of fio --client, which joins several hosts; record each host by itself")
     if not isinstance(documents[-1], dict) or "jobs" not in documents[-1]:
         raise Damaged(f"the last JSON of {name} has no jobs")
     return documents[-1], before, len(documents)
@@ -95,10 +97,7 @@ def _options(reading: Reading, document: dict[str, Any], jobs: list[dict[str, An
 def _names_of_jobs(jobs: list[dict[str, Any]]) -> list[str]:
     names: list[str] = []
     for job in jobs:
-        name, n = slug(str(job["jobname"])), 2
-        while name in names:
-            name, n = f"{slug(str(job['jobname']))}-{n}", n + 1
-        names.append(name)
+        names.append(numbered(slug(str(job["jobname"])), names))
     return names
 
 

@@ -1,5 +1,11 @@
-"""Logs of fio: bandwidth, I/O rate and response times as series, and histograms of response times."""
+"""Logs of fio: bandwidth, I/O rate and response times as series, and histograms of response times.
 
+Times are in ms since the job began. With `log_unix_epoch` they are since 1970. With `log_alternate_epoch` they are of any
+clock of the system, and then count from the first row. Without `per_job_logs` jobs follow each other in one file.
+"""
+
+import itertools
+import math
 import re
 
 from study.ingest import text
@@ -10,6 +16,7 @@ LOG = re.compile(r"(?:.*/)?(?P<stem>[^/]*?)_(?P<what>bw|iops|lat|clat|slat)(?:\.
 HISTOGRAM = re.compile(r"(?:.*/)?(?P<stem>[^/]*?)_clat_hist(?:\.(?P<job>\d+))?\.log")
 ROW = re.compile(r"\d+(?:, ?\d+|, ?0x[0-9a-f]+){3,8}")
 GROUPS_OF_BINS = 29  # of clat histograms: FIO_IO_U_PLAT_GROUP_NR
+EPOCH_MS = 1e11  # a time beyond this is since 1970: as one since a start it would be three years
 FROM_NS = (2, 99)  # the first version whose logs are in ns
 LOGGED = {
     "bw": ("bandwidth", "KiB/s", "rate"),
@@ -21,6 +28,31 @@ LOGGED = {
 
 
 def read(reading: Reading, sources: list[Source], clock: Clock) -> None:
+    """Rows as series, and histograms. `clock` is when the jobs began. Raises Damaged."""
+    first_ms, clock = _origin(reading, sources, clock)
+    _rows(reading, [source for source in sources if source.kind == "log"], first_ms, clock)
+    _histograms(reading, [source for source in sources if source.kind == "histogram"], first_ms)
+
+
+def _origin(reading: Reading, sources: list[Source], clock: Clock) -> tuple[float, Clock]:
+    """From which ms on times count, and when that was. Raises Damaged."""
+    firsts = [float(match[0]) for source in sources for _, line in _first(source) if (match := re.match(r"\d{1,18}", line))]
+    of_epoch = [first > EPOCH_MS for first in firsts]
+    if any(of_epoch):
+        if not all(of_epoch):
+            raise Damaged("some of its logs count from 1970 and some from the start of a job; they are of two runs")
+        return min(firsts), Clock(min(firsts) / 1000, 0.001, "times since 1970 in fio's logs (log_unix_epoch)")
+    if firsts and any(name.endswith(".log_alternate_epoch") and value != "0" for name, value in reading.params.items()):
+        reading.missing.append("the time of day of fio's logs: log_alternate_epoch chose a clock that does not tell it")
+        return min(firsts), Clock(None, math.inf, "the clock that log_alternate_epoch names; times count from the first row")
+    return 0.0, clock
+
+
+def _first(source: Source) -> list[tuple[int, str]]:
+    return list(itertools.islice(text.lines(source.path), 1))
+
+
+def _rows(reading: Reading, sources: list[Source], first_ms: float, clock: Clock) -> None:
     """One series a quantity; subjects are job and direction. Without `log_avg_msec` a row is one I/O."""
     series: dict[str, Series] = {}
     of_ns = _is_of_ns(reading)
@@ -36,17 +68,20 @@ def read(reading: Reading, sources: list[Source], clock: Clock) -> None:
             Series(name=f"fio.{name}", quantities=[Quantity(name, unit if of_ns or unit != "ns" else "us", statistic)],
                    clock=clock, file=source.name),
         )
-        width = None
+        width, job, last_ms = None, int(match["job"] or 1), [0.0] * len(DIRECTIONS)
         for n, line in text.lines(source.path):
             words = [word.strip() for word in line.split(",")]
             if not ROW.fullmatch(line.strip()) or int(words[2]) >= len(DIRECTIONS) or width not in (None, len(words)):
                 reading.refuse(source.name, n, "it is no row of a log of fio")
                 continue
-            width = len(words)
-            made.add(
-                float(words[0]) / 1000, [float(words[1])], f"{match['stem']}.{match['job'] or 1}/{DIRECTIONS[int(words[2])]}"
-            )
+            width, ms, direction = len(words), float(words[0]), int(words[2])
+            if match["job"] is None and ms < last_ms[direction]:
+                job, last_ms = job + 1, [0.0] * len(DIRECTIONS)
+            last_ms[direction] = ms
+            made.add((ms - first_ms) / 1000, [float(words[1])], f"{match['stem']}.{job}/{DIRECTIONS[direction]}")
             reading.rows += 1
+        if match["job"] is None and job > 1:
+            reading.warnings.append(f"{source.name} holds rows of {job} jobs in turn; time going back tells them apart")
     if any(LOGGED[what][1] == "ns" for what in series) and not reading.version:
         reading.missing.append(
             "the version of fio: response times in its logs are taken as ns, as from 3.0 on; before they were us"
@@ -59,7 +94,7 @@ def _is_of_ns(reading: Reading) -> bool:
     return match is None or (int(match[1]), int(match[2])) >= FROM_NS
 
 
-def read_histograms(reading: Reading, sources: list[Source], clock: Clock) -> None:
+def _histograms(reading: Reading, sources: list[Source], first_ms: float) -> None:
     """ms, direction, block size, and a count for each bin, 64 a power of two and the first ones of 1 ns."""
     for source in sources:
         match = HISTOGRAM.fullmatch(source.name)
@@ -86,7 +121,7 @@ def read_histograms(reading: Reading, sources: list[Source], clock: Clock) -> No
                 Histogram(
                     series="fio.completion_log",
                     subject=subject,
-                    t=float(words[0]) / 1000,
+                    t=(float(words[0]) - first_ms) / 1000,
                     name="completion",
                     unit="ns" if _is_of_ns(reading) else "us",
                     of="operations",

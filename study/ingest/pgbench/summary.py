@@ -10,6 +10,7 @@ PROCESSED = "number of transactions actually processed"
 BANNER = re.compile(r"pgbench \((\S+)[^)]*\)|pgbench \(PostgreSQL\) (\S+)")
 COMMAND = re.compile(r"[$#>]?\s*(?:\S*/)?pgbench\s+-.*")
 ABORTED = ("Run was aborted", "aborted in command")
+ERROR = re.compile(r"pgbench: (?:fatal|error): (.*)")
 NUMBER = r"(-?[\d.]+|NaN)"
 FIELDS = [
     (re.compile(pattern), name, unit)
@@ -52,7 +53,7 @@ SETTINGS = [
     )
 ]
 STATEMENTS = re.compile(r"(?: - )?statement latencies in milliseconds")
-STATEMENT = re.compile(r"\s+([\d.]+)((?:\s+\d+){0,2})  (\S.*)")
+STATEMENT = re.compile(r"\s+([\d.]+)((?: +\d+){0,2})(?:  |\t)(\S.*)")  # a tab stands there up to 9.5
 SCRIPT = re.compile(r"SQL script (\d+): (.*)")
 SHARE = re.compile(r" - (\d+) transactions? \(([\d.]+)% of total(?:, tps = ([\d.]+))?\)")
 PASSED = re.compile(
@@ -79,6 +80,8 @@ def read(reading: Reading, source: Source) -> bool:
             is_summary = True
         if any(word in line for word in ABORTED):
             reading.problems.append(f"the run was aborted, says line {n} of {source.name}")
+        elif (error := ERROR.match(line)) and not reading.problems:
+            reading.problems.append(f"pgbench stopped with an error, says line {n} of {source.name}: {error[1][:100]}")
         if match := SCRIPT.match(line):
             script, n_statement, in_statements = f"script_{match[1]}.", 0, False
             reading.params[f"script_{match[1]}"] = match[2]
@@ -90,6 +93,8 @@ def read(reading: Reading, source: Source) -> bool:
             reading.total(f"pgbench.{name}.response", text.number(match[1]), "ms")
             reading.params[name] = match[3]
             reading.rows += 1
+        elif in_statements and re.match(r"\s+[\d.]+\s", line):
+            reading.refuse(source.name, n, "it begins as a response time of a statement and does not go on so")
         else:
             _line(reading, source, n, line, script)
     if in_statements:

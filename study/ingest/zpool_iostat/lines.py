@@ -16,9 +16,19 @@ MAX_DIGITS = 25  # with the unit
 VALUE = re.compile(r"(\d+(?:[.,]\d+)?)(ns|us|ms|s|[KMGTPE]?B?)")
 DASHES = re.compile(r"(?=.*---)[- ]+")
 EPOCH = re.compile(r"\d{9,10}")
-DATE = re.compile(
-    r"[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d{2}:\d{2} (?:(?:AM|PM) )?(?:([A-Z]{1,5}|[+-]\d{2}) )?\d{4}"
-)
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+ANY_DATE = re.compile(r"[^\d\s].*\b\d{1,2}:\d{2}:\d{2}\b.*|.*\b\d{1,2}:\d{2}:\d{2}\b.* \d{4}")  # in any language
+DATES = [  # how -T d writes a time in the locales C, en_GB and en_US
+    re.compile(pattern)
+    for pattern in (
+        r"[A-Z][a-z]+ (?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) +(?P<time>\d{1,2}:\d{2}:\d{2})(?: (?P<half>AM|PM))?"
+        r"(?: (?P<zone>[A-Z]{1,5}|[+-]\d{2,4}))? (?P<year>\d{4})",
+        r"[A-Z][a-z]+ +(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) (?P<time>\d{1,2}:\d{2}:\d{2})(?: (?P<half>AM|PM))?"
+        r"(?: (?P<zone>[A-Z]{1,5}|[+-]\d{2,4}))? (?P<year>\d{4})",
+        r"[A-Z][a-z]+ +(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) (?P<time>\d{1,2}:\d{2}:\d{2})"
+        r"(?: (?P<half>AM|PM))?(?: (?P<zone>[A-Z]{1,5}|[+-]\d{2,4}))?",
+    )
+]
 
 
 class Cell(NamedTuple):
@@ -45,7 +55,21 @@ def is_value(word: str) -> bool:
 
 
 def is_time(line: str) -> bool:
-    return bool(EPOCH.fullmatch(line) or DATE.fullmatch(line))
+    return bool(EPOCH.fullmatch(line)) or _date(line) is not None
+
+
+def _date(line: str) -> tuple[float, str] | None:
+    """Seconds since 1970 of a time of -T d, as if it were UTC, and its zone. None if it is none."""
+    match = next((match for pattern in DATES if (match := pattern.fullmatch(line.strip()))), None)
+    if match is None or match["month"] not in MONTHS:
+        return None
+    clock = f"{match['time']} {match['half']}" if match["half"] else match["time"]
+    form = "%Y %m %d %I:%M:%S %p" if match["half"] else "%Y %m %d %H:%M:%S"
+    try:
+        moment = datetime.strptime(f"{match['year']} {MONTHS.index(match['month']) + 1} {match['day']} {clock}", form)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC).timestamp(), match["zone"] or ""
 
 
 class Line(NamedTuple):
@@ -69,16 +93,10 @@ class Lines:
         shown = line.strip()
         if EPOCH.fullmatch(shown):
             return float(shown)
-        if match := DATE.fullmatch(shown):
-            zone = match[1] or ""
-            self.zones.add(zone)
-            self.has_zone = self.has_zone and zone in ("UTC", "GMT")
-            words = [word for word in shown.split() if word != zone]
-            form = "%a %b %d %I:%M:%S %p %Y" if words[-2] in ("AM", "PM") else "%a %b %d %H:%M:%S %Y"
-            try:
-                return datetime.strptime(" ".join(words), form).replace(tzinfo=UTC).timestamp()
-            except ValueError:
-                return None
+        if (date := _date(shown)) is not None:
+            self.zones.add(date[1])
+            self.has_zone = self.has_zone and date[1] in ("UTC", "GMT")
+            return date[0]
         return None
 
     def lines(self) -> Iterator[Line]:
@@ -90,6 +108,11 @@ class Lines:
             if (moment := self._moment(line)) is not None:
                 report, at = report + 1, moment
                 continue
+            if ANY_DATE.fullmatch(line.strip()):
+                raise Damaged(
+                    f"line {n} of {self.source.name} is a time, '{line.strip()[:40]}', of a language that is not read here; "
+                    "record with LC_ALL=C and -T u"
+                )
             yield Line(n, line, line.split("\t") if "\t" in line.strip("\t") else line.split(), report, at)
 
     def cells(self, line: Line, words: list[str]) -> list[Cell] | None:

@@ -55,7 +55,7 @@ def _blocks(lines: Lines) -> tuple[list[Block], str, bool]:
             names.section, header = "", header + line.shown
         elif len(values) not in LAYOUTS:
             known = ", ".join(map(str, sorted(LAYOUTS)))
-            lines.refuse(line, f"it has {len(values)} numbers, but a line of zpool iostat has {known}")
+            lines.refuse(line, f"it has {len(values)} numbers, but a line of zpool iostat has {known}; record without -c")
         elif width is not None and len(values) != width:
             lines.refuse(line, f"it has {len(values)} numbers, and lines before it {width}")
         elif name in TITLES and all(value == "-" for value in values):

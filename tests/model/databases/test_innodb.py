@@ -392,7 +392,7 @@ def test_versions_differ_where_the_manuals_say_so():
     (lambda: run(cpu=Cpu(0, 0, 0, 0, 0)), "takes no time at all, .*; let one"),
 ])
 def test_bad_values_are_one_sentence(call, message):
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as refusal:
         call()
-    assert "\n" not in str(told.value)
-    assert str(told.value).count(". ") == 0
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).count(". ") == 0

@@ -340,10 +340,10 @@ def run_one(n_clients=1, cpu_ns=CPU_NS, **conf):
     (lambda: on_device(read_ns=-1), "takes -1 ns, but .*; give"),
 ])
 def test_bad_values_are_one_sentence(call, message):
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as refusal:
         call()
-    assert "\n" not in str(told.value)
-    assert str(told.value).count(". ") == 0
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).count(". ") == 0
 
 
 def test_a_row_has_its_padded_header_and_its_columns():

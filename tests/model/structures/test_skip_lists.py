@@ -16,25 +16,25 @@ def test_an_ordered_list_is_a_sorted_list(rows):
     """Insert, now and then take the middle one out: equal keys stay in order of insertion, at every level."""
     key, tie = np.zeros(102, np.int64), np.zeros(102, np.int64)
     order, plain = new_order(key, tie, first_end=100), []
-    for thing, (k, t, take_out) in enumerate(rows):
-        key[thing], tie[thing] = k, t
-        insert(order, 100, thing)
-        plain.append(thing)
-        plain.sort(key=lambda thing: (key[thing], tie[thing]))
+    for item, (k, t, take_out) in enumerate(rows):
+        key[item], tie[item] = k, t
+        insert(order, 100, item)
+        plain.append(item)
+        plain.sort(key=lambda item: (key[item], tie[item]))
         if take_out:
             remove(order, plain.pop(len(plain) // 2))
         for level in range(len(order.after)):
-            tall = [thing for thing in plain if order.n_levels[thing] > level]
+            tall = [item for item in plain if order.n_levels[item] > level]
             assert list(walk(order.after[level], 100)) == tall
             assert list(walk(order.before[level], 100)) == tall[::-1]
     assert list(walk(order.after[0], 101)) == []
 
 
 def walk(links, end):
-    thing = links[end]
-    while thing != end:
-        yield int(thing)
-        thing = links[thing]
+    item = links[end]
+    while item != end:
+        yield int(item)
+        item = links[item]
 
 
 def test_a_quarter_of_all_things_reach_each_further_level():

@@ -218,6 +218,14 @@ def test_devices_to_spare_are_a_list(study, tmp_path):
         assert message in one_sentence(study("advise", "--hardware", path))
 
 
+def test_what_is_asked_of_dedup_and_of_a_lun_is_checked_before_anything_is_simulated(study, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"[dedup]\nduplicates = 2\ndata_gib = 1\n[lun]\nstart_sectors = -1\n{POOL}")
+    message = one_sentence(study("advise", "--hardware", path))
+    assert "dedup.duplicates is 2" in message
+    assert "lun.start_sectors is -1" in message
+
+
 def test_what_cannot_be_read_or_written_is_refused_before_anything_is_simulated(study, tmp_path):
     assert "is a folder; name a file" in one_sentence(study("predict", tmp_path))
     there = tmp_path / "there.json"

@@ -72,11 +72,11 @@ def test_readme_tells_what_comes_out():
 
     bytes_ = {test: numbers[f"09_postgres_checkpoints/{test}.write.bandwidth"]
               for test in ("zfs-nine-disks-128k", "ufs-nine-disks")}
-    told = (
+    sentences = (
         f"{grades[grading.NOT_IDENTIFIED]} of the {sum(grades[grade] for grade in grading.GRADES)} independent graded "
         "claims",
         f"{grades[grading.NOT_IDENTIFIED]} are *not identified*, {grades[grading.CONSISTENT]} *consistent*, "
-        f"{grades[grading.NOT_REPRODUCED]} *not reproduced* and {grades[grading.PREDICTED]} is *predicted*.",
+        f"{grades[grading.NOT_REPRODUCED]} *not reproduced* and {grades[grading.PREDICTED]} are *predicted*.",
         f"Another {grades[grading.NOT_MODELLED]} are not modelled.",
         f"moved {numbers['90_model_vs_zfs/every-read.disk_per_record']:.0f} KiB for each record of 8 KiB",
         f"data sheets alone it is off by {numbers['90_model_vs_zfs/disk.data-sheet-median']:.1f} %",
@@ -86,7 +86,7 @@ def test_readme_tells_what_comes_out():
         f"{total('within')} of {total('cells')} rates lay within their intervals",
         f"right in {total('foretold', '_ratios')} of {total('clear', '_ratios')} clear comparisons")
     assert grades[grading.NOT_YET] == 0
-    for sentence in told:
+    for sentence in sentences:
         assert sentence in words(ROOT / "README.md")
 
 
@@ -96,9 +96,9 @@ def test_readme_takes_one_claim_from_its_draws_to_its_grade_before_it_gives_grad
              for kind in ("unfitted", "fitted")}
     best = 100 * (accepted["numbers"][f"{of}/after.summary.rate"] / accepted["numbers"][f"{of}/before.summary.rate"] - 1)
     example, answers = words(ROOT / "README.md").partition("**One claim as an example.**")[2].split("- **2007", 1)
-    for told in (f"is {' to '.join(gains['unfitted'])} %.", f"range is {' to '.join(gains['fitted'])} %.",
-                 f"gains {best:.0f} %.", f"*grade*, given by rule, is *{accepted['claims']['oltp-gain']['grade']}*"):
-        assert told in example
+    for sentence in (f"is {' to '.join(gains['unfitted'])} %.", f"range is {' to '.join(gains['fitted'])} %.",
+                     f"gains {best:.0f} %.", f"*grade*, given by rule, is *{accepted['claims']['oltp-gain']['grade']}*"):
+        assert sentence in example
     for word in ("draw", "range", "best guess", "condition", *grading.GRADES):
         assert f"*{word}*" in example
     assert "*not identified*" in answers
@@ -129,7 +129,7 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
     full = {name.removeprefix("04_oltp_gain/full.age-"): value for name, value in numbers.items()}
     low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
     lowest_gain, highest_gain = (numbers[f"06_exchange/corner.{end}"] for end in ("least", "most"))
-    told = {
+    sentences_of = {
         "grades.md": (
             f"is {low:.0f} to {high:.0f} TPS over all readings of the words, and {best:.0f} by the best guess",
             f"it is {round(lowest_gain, -1):.0f} to {round(highest_gain, -1):.0f} %",
@@ -153,7 +153,7 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
         "predicting.md": tuple(
             f"{numbers[f'91_published_setups/{trial}.within']} of {numbers[f'91_published_setups/{trial}.cells']}"
             for trial in ("blind", "second", "third", "fourth"))}
-    for page, sentences in told.items():
+    for page, sentences in sentences_of.items():
         for sentence in sentences:
             assert sentence in words(ROOT / "docs" / page), page
 

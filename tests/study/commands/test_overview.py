@@ -51,6 +51,13 @@ def test_a_verdict_is_shown_as_text():
     assert "&lt;Question&gt;:</b> simulated: 1." in shown
 
 
+def test_of_a_long_verdict_the_index_has_the_first_fact():
+    words = "size goes with rate: R² = 0.57 (0.33 to 0.70)"
+    assert overview._in_short(f"{words}, {60 * 'and '}") == f"{words}. Its last cell has more."
+    assert overview._in_short(f"{words}. {60 * 'and '}") == f"{words}. Its last cell has more."
+    assert overview._in_short(f"a: 1; b: {words}") == f"a: 1; b: {words}"
+
+
 def test_the_index_is_committed_without_outputs_and_its_code_and_links_are_whole():
     for cell in INDEX["cells"]:
         source = "".join(cell["source"])

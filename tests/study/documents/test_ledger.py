@@ -30,5 +30,5 @@ def test_what_was_tried_once_says_of_what_it_is_and_what_came_out():
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_page_tells_what_was_tried_once(path):
     """It belongs in the ledger; a page may lead there."""
-    told = [line for line in path.read_text().splitlines() if ONCE.search(line) and "ledger" not in line]
-    assert not told, told
+    wrong_lines = [line for line in path.read_text().splitlines() if ONCE.search(line) and "ledger" not in line]
+    assert not wrong_lines, wrong_lines

@@ -76,6 +76,15 @@ def test_of_calls_that_take_long_there_are_fewer_and_always_one(ensemble, second
     assert len(again.asked) == n
 
 
+def test_outside_of_a_batch_run_all_are_read_and_that_is_said(ensemble, monkeypatch, capsys):
+    monkeypatch.delenv("STUDY_RUN")
+    again = Counted(off=1.0)
+    rows = kept.rows(ensemble, again, CALLS)
+    assert again.asked == []
+    the_same(rows, [squares(n) for (n,) in CALLS])
+    assert "12 of 12 cases are read from data/ensembles/squares.parquet. Here none is" in capsys.readouterr().out
+
+
 def test_what_the_first_call_shares_reaches_all_others_read_or_simulated(ensemble):
     """It is taken from the rows of the first call, which are in the file."""
     def times(n, root=None):
@@ -204,12 +213,14 @@ def ensemble_of_draws(notebook):
 def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
     text = "".join(path.read_text() for path in (ROOT / "study" / "experiments").rglob("*.py"))
     named = set(re.findall(r'(?:kept\.Ensemble|all_series|_rows)\("([\w-]+)"', text))
-    by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings")}
+    by_ladder = {name for ladder in LADDERS for name in (ladder, f"{ladder}-readings", f"{ladder}-climb")}
     around = {f"{ensemble_of_draws(name)}-nearest" for name, listed in catalogue.STUDY.items()
               if "nearest/" in " ".join(listed.reads)}
     by_notebook = {name for path in NOTEBOOKS.glob("*.ipynb")
                    for name in re.findall(r'kept_as=\\"([\w-]+)', path.read_text())}
-    assert named | by_ladder | around | by_notebook == {name for listed in catalogue.STUDY.values() for name in listed.keeps}
+    on_top = {path.stem for name in by_notebook for path in kept.FOLDER.glob(f"{name}-[1-9].parquet")}    # steps on others
+    declared = {name for listed in catalogue.STUDY.values() for name in listed.keeps}
+    assert named | by_ladder | around | by_notebook | on_top == declared
 
 
 def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
 from study.experiments.alignment_2010 import cases, grids, lun
 from study.figures import alignment as pictures
+from study.machines import appliance_lun
 
 SHORT = 2.0
 
@@ -21,13 +22,13 @@ def runs():
 
 def test_both_variants_have_the_same_requests_shifted():
     machine = lun.setup(seconds=SHORT, start_sectors=63)
-    before, after = (lun.requests(machine, variant, seed=3) for variant in (BEFORE, AFTER))
+    before, after = (appliance_lun.requests(machine, is_misaligned, seed=3) for is_misaligned in (False, True))
     assert np.array_equal(after - before, np.broadcast_to([0, 63 * 512, 0], before.shape))
-    assert (after[:, request.OFFSET] + after[:, request.N_BYTES]).max() <= lun.LUN_GIB * lun.GIB
+    assert (after[:, request.OFFSET] + after[:, request.N_BYTES]).max() <= appliance_lun.LUN_GIB * appliance_lun.GIB
 
 
 def test_only_a_misaligned_write_reads_first(runs):
-    before, after = (lun.quantities(x, runs.machine) for _, x in runs.items())
+    before, after = (appliance_lun.quantities(x, runs.machine) for _, x in runs.items())
     assert before["pool.reads_first"] == 0
     assert 0 < after["pool.reads_first"] <= 2 * (1 - runs.machine.read_share) * 1.1
     assert after["pool.reads"] > before["pool.reads"]
@@ -44,7 +45,7 @@ def test_a_run_is_quicker_with_a_log_device_and_its_metrics_have_units(runs):
     without = lun.run(lun.setup(seconds=SHORT, log_device=0), BEFORE, 1)
     assert len(without.table) < len(runs.before.table)
     assert set(lun.metrics(runs).columns) == {"name", "value", "unit"}
-    assert list(lun.table(runs).index) == list(lun.UNITS)
+    assert list(lun.table(runs).index) == list(appliance_lun.UNITS)
 
 
 def test_closed_forms_of_the_map():
@@ -59,7 +60,7 @@ def test_closed_forms_of_the_map():
 def test_files_read_one_record_first_for_as_many_requests_as_it_holds():
     of_files = [case for case in cases.all_of(SHORT) if case.key in ("nfs", "cifs")]
     for case, share in zip(of_files, (1 / 4, 1 / 2), strict=True):
-        fits, does_not = (lun.quantities(lun.run(*which, 1), which[0]) for which in (case.fits, case.does_not))
+        fits, does_not = (appliance_lun.quantities(lun.run(*which, 1), which[0]) for which in (case.fits, case.does_not))
         assert fits["pool.reads_first"] == 0
         assert does_not["pool.reads_first"] == pytest.approx(share, rel=0.02)
 

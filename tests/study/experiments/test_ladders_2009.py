@@ -165,8 +165,8 @@ def test_questions_of_readings(seen):
     table = ladder_questions.summary(ladder, every, [*first[:2], 0.0, *first[3:]])
     assert (table["gives rungs"][0], table.possible[0]) == ("1, 2, 4, 5, 6", False)
     assert len(table) == len(ladder_readings.readings(ladder))
-    told = ladder_questions.findings(ladder, every, first).set_index("name").value
-    assert (told[f"{ladder.name}.readings"], told[f"{ladder.name}.most-held"]) == (len(table), 6)
+    value_of = ladder_questions.findings(ladder, every, first).set_index("name").value
+    assert (value_of[f"{ladder.name}.readings"], value_of[f"{ladder.name}.most-held"]) == (len(table), 6)
     assert not table[table.tuning == "asynchronous commits"]["survives power cut"].any()
     sixth = intervals[intervals.rung == 5].middle.tolist()
     shares = ladder_questions.shares(ladder, every, [1.0, 1.0, 1.0, 1.0, 1.0, sixth[0]])

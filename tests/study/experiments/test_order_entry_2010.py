@@ -278,8 +278,8 @@ def test_a_cycle_is_found_in_noise_at_whatever_phase_it_begins():
 @pytest.mark.parametrize("shape", [square, triangle, flat, lambda phase: sawtooth(phase)[::-1]])
 @pytest.mark.parametrize("share", [0.05, 0.3])
 def test_no_cycle_is_found_where_ups_and_downs_are_alike_or_falls_are_sudden(shape, share):
-    found = [skewness(noisy(shape, share, seed)) >= of_falls(3) for seed in range(200)]
-    assert np.mean(found) <= 0.01
+    is_cycle = [skewness(noisy(shape, share, seed)) >= of_falls(3) for seed in range(200)]
+    assert np.mean(is_cycle) <= 0.01
 
 
 @pytest.mark.parametrize("tps", [

@@ -23,14 +23,14 @@ def misfits(form, function, own: set[str] = frozenset()) -> list[str]:
     """What a function of a module has not as the form tells, or asks for besides: names of parameters."""
     asked = [parameter for parameter in inspect.signature(form).parameters.values() if parameter.name != "self"]
     is_open = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in asked)
-    told = [parameter.name for parameter in asked if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    names = [parameter.name for parameter in asked if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
     has = inspect.signature(function).parameters
     wanted = [name for name, parameter in has.items() if parameter.default is inspect.Parameter.empty
               and parameter.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
-    absent = [name for name in told if name not in has or has[name].kind is inspect.Parameter.VAR_POSITIONAL]
-    besides = [] if is_open else [name for name in wanted if name not in {*told, *own}]
+    absent = [name for name in names if name not in has or has[name].kind is inspect.Parameter.VAR_POSITIONAL]
+    besides = [] if is_open else [name for name in wanted if name not in {*names, *own}]
     moved = [] if absent else [
-        name for name, there in zip(told, (name for name in has if name in told), strict=False) if name != there]
+        name for name, there in zip(names, (name for name in has if name in names), strict=False) if name != there]
     return absent + besides + moved
 
 

@@ -81,6 +81,9 @@ def test_latencies_are_those_of_the_sheets_and_of_nothing_printed():
     assert alone == pytest.approx((0.3 + 8.5 + 60e3 / 7200 / 2) * 1e3, rel=0.01)
     assert devices.response_us("sata-7k2-1tb", values | {"under_way": 4}) == pytest.approx(4 * alone, rel=0.02)
     assert devices.response_us("x25-e", values) == pytest.approx(75 + values["miss_ns"] / 1e3)
+    write_us = devices.quantities(values)["ssd-write.response"] - values["miss_ns"] / 1e3
+    four_us = devices.write_us("x25-e", values | {"under_way": 4, "miss_ns": 0})
+    assert write_us == pytest.approx(four_us / 4 * values["under_way"])
 
 
 def test_littles_law_of_the_printed_table():

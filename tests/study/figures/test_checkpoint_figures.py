@@ -22,7 +22,8 @@ def run(level: float, step: int = 8, seconds: int = 2104) -> Run:
 RUNS = {"UFS": run(5.0), "ZFS": run(20.0)}
 SCORES = pd.DataFrame({"claim": ["pg-one", "pg-none"], "published": [10.0, 0.0], "unfitted 5 %": [5.0, 0.0],
                        "unfitted 50 %": [10.0, 0.0], "unfitted 95 %": [20.0, 1.0], "fitted 5 %": [9.0, None],
-                       "fitted 50 %": [10.0, None], "fitted 95 %": [11.0, None], "grade": ["consistent", "predicted"]})
+                       "fitted 50 %": [10.0, None], "fitted 95 %": [11.0, None], "left, low": [5.0, None],
+                       "left, high": [20.0, None], "grade": ["consistent", "predicted"]})
 TARGETS = pd.DataFrame([("UFS", 15, 3e4, 1e4), ("ZFS", 15, 5e4, 4e4), ("ZFS", 85, 4e4, 3e4)],
                        columns=["what", "target", "tpm", "low"])
 
@@ -96,6 +97,12 @@ def test_claims_are_drawn_over_what_was_published_where_that_is_something():
     axes = pictures.claims(SCORES).axes[0]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["pg-one (consistent)"]
     assert axes.lines[-1].get_xdata()[0] == 1
+
+
+def test_what_is_left_by_the_baseline_stands_below_both_other_intervals():
+    *_, left = pictures.claims(SCORES).axes[0].collections
+    assert left.get_label() == "draws that show the baseline"
+    assert left.get_segments()[0][:, 0].tolist() == pytest.approx([0.5, 2.0])
 
 
 PARTED = {name: test_run._replace(written_mb={"log pool": test_run.written_mb["log"], "data": test_run.written_mb["data"]})

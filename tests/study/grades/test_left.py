@@ -33,9 +33,9 @@ def test_the_tolerance_is_what_blind_predictions_were_off():
 
 def test_only_draws_that_show_the_baseline_are_left():
     before = np.array([PRINTED / 1.41, PRINTED / 1.39, PRINTED, 1.39 * PRINTED, 1.41 * PRINTED])
-    found = of(ensemble(before, before * np.array([9, 1.1, 1.2, 1.3, 9])))
-    assert found[:2] == (3, 5)
-    assert (found.low, found.middle, found.high) == pytest.approx((1.1, 1.2, 1.3))
+    outcome = of(ensemble(before, before * np.array([9, 1.1, 1.2, 1.3, 9])))
+    assert outcome[:2] == (3, 5)
+    assert (outcome.low, outcome.middle, outcome.high) == pytest.approx((1.1, 1.2, 1.3))
 
 
 def test_the_outcome_is_never_looked_at_to_choose_draws():
@@ -43,8 +43,8 @@ def test_the_outcome_is_never_looked_at_to_choose_draws():
     rng = np.random.default_rng(1)
     before = PRINTED * rng.uniform(0.5, 2, 80)
     chosen = [of(ensemble(before, before * gain)) for gain in (1.0, 7.0, 1000.0)]
-    assert len({found.draws for found in chosen}) == 1
-    assert [found.middle for found in chosen] == pytest.approx([1.0, 7.0, 1000.0])
+    assert len({outcome.draws for outcome in chosen}) == 1
+    assert [outcome.middle for outcome in chosen] == pytest.approx([1.0, 7.0, 1000.0])
 
 
 def test_of_many_draws_the_tails_are_left_out_and_of_fewer_none():
@@ -66,25 +66,25 @@ def test_a_condition_that_tells_half_and_splits_the_claim_decides(share_of_switc
     rng = np.random.default_rng(2)
     ncq = np.arange(80) % 2
     gain = 1.2 + share_of_switch * 0.2 * (ncq - 0.5) + (1 - share_of_switch) * rng.normal(0, 0.1, 80)
-    found = of(ensemble(PRINTED, PRINTED * gain, ncq=ncq, window=rng.permutation(ncq)))
-    assert grading.grade_left(AT_LEAST_A_FIFTH, found, 1) == grade
-    assert found.decided_by(AT_LEAST_A_FIFTH) == ("ncq" if grade == NOT_IDENTIFIED else "")
+    outcome = of(ensemble(PRINTED, PRINTED * gain, ncq=ncq, window=rng.permutation(ncq)))
+    assert grading.grade_left(AT_LEAST_A_FIFTH, outcome, 1) == grade
+    assert outcome.decided_by(AT_LEAST_A_FIFTH) == ("ncq" if grade == NOT_IDENTIFIED else "")
 
 
 def test_a_condition_that_tells_all_decides_nothing_where_all_groups_meet_or_miss():
     ncq = np.arange(80) % 2
-    found = of(ensemble(PRINTED, PRINTED * (1.3 + 0.1 * ncq), ncq=ncq))
-    assert found.share == pytest.approx(1.0)
-    assert grading.grade_left(AT_LEAST_A_FIFTH, found, 1) == PREDICTED
-    assert grading.grade_left((1.6, 1.7), found, 1) == NOT_REPRODUCED
+    outcome = of(ensemble(PRINTED, PRINTED * (1.3 + 0.1 * ncq), ncq=ncq))
+    assert outcome.share == pytest.approx(1.0)
+    assert grading.grade_left(AT_LEAST_A_FIFTH, outcome, 1) == PREDICTED
+    assert grading.grade_left((1.6, 1.7), outcome, 1) == NOT_REPRODUCED
 
 
 def test_by_chance_alone_no_condition_decides():
     rng, decided = np.random.default_rng(3), 0
     for _ in range(200):
         conditions = {f"switch{number}": rng.permutation(np.arange(20) % 2) for number in range(12)}
-        found = of(ensemble(PRINTED, PRINTED * rng.normal(1.2, 0.1, 20), **conditions))
-        decided += bool(found.decided_by(AT_LEAST_A_FIFTH))
+        outcome = of(ensemble(PRINTED, PRINTED * rng.normal(1.2, 0.1, 20), **conditions))
+        decided += bool(outcome.decided_by(AT_LEAST_A_FIFTH))
     assert decided <= 4
 
 
@@ -103,8 +103,8 @@ def test_the_grade_by_single_changes_stands_where_too_few_are_left():
 
 
 def test_what_is_left_comes_back_from_a_record():
-    found = of(ensemble(PRINTED, PRINTED * np.linspace(1, 2, 40), ncq=np.arange(40) % 2))
-    assert left.Left.from_row(list(found.as_row().values())) == found
+    outcome = of(ensemble(PRINTED, PRINTED * np.linspace(1, 2, 40), ncq=np.arange(40) % 2))
+    assert left.Left.from_row(list(outcome.as_row().values())) == outcome
     none = of(ensemble(9 * PRINTED, np.ones(40)))
     assert none.draws == 0
     assert none.as_row()["left_low"] is None

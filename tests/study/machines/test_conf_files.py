@@ -200,7 +200,7 @@ def test_a_single_log_file_is_taken_as_two_of_half(tmp_path):
     assert "the single log file is taken as two of half its size" in predict.notes(machine)
     with pytest.raises(UserError, match="give innodb_log_file_size too"):
         of_mysql(tmp_path, "[mysqld]\ninnodb_log_files_in_group = 1\n")
-    with pytest.raises(UserError, match="'inserts', which is legal but not simulated"):
+    with pytest.raises(UserError, match="'inserts', which is legal but not simulated; simulated are all and none"):
         of_mysql(tmp_path, "[mysqld]\ninnodb_change_buffering = inserts\n")
 
 
@@ -209,3 +209,21 @@ def test_tabs_around_the_sign_of_equality_are_blanks(tmp_path):
         "shared_buffers": "4GB", "fsync": "off", "port": "5432"}
     with pytest.raises(UserError, match="lines that are no settings"):
         read(tmp_path, "name,setting\nfsync,on\n")
+
+
+def test_names_and_values_that_are_wrong_are_told_at_once():
+    with pytest.raises(ValueError, match="has no setting") as told:
+        conf.check("postgres", {"synchronous_commmit": "off", "max_wal_size": "lots", "checkpoint_timeout": "15x"})
+    for wrong in ("'synchronous_commmit'", "max_wal_size is 'lots'", "checkpoint_timeout is '15x'"):
+        assert wrong in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["loose-innodb_foo", "loose_galera_x"])
+def test_a_loose_name_that_is_not_known_is_passed_over_as_the_server_does_and_named(name):
+    written = conf.as_written("innodb", {name: "1", "innodb_io_capacity": "300"})
+    assert conf.check("innodb", written) == {"innodb_io_capacity": 300}
+    assert conf.unfelt("innodb", name.replace("-", "_")) == "a server that does not know it passes over it"
+
+
+def test_a_script_with_other_counts_is_told_which_there_are():
+    assert "a script is counts of reads, updates" in scenario._unknown("script", "rows_read")

@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import platform
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from study.commands.measure import notebook_of
 from study.errors import UserError
 from study.ingest import given_runs, imports, measured
 from study.machines import conf, simulate
@@ -187,9 +189,9 @@ def test_rates_are_differences_over_the_time_between_and_shares_add_up_to_one():
 
 
 def test_provenance_names_neither_the_host_nor_a_path(tmp_path):
-    told = json.dumps([provenance.host(), provenance.place(tmp_path).described])
-    assert platform.node() not in told or len(platform.node()) < 4
-    assert str(tmp_path.parent) not in told
+    described = json.dumps([provenance.host(), provenance.place(tmp_path).described])
+    assert platform.node() not in described or len(platform.node()) < 4
+    assert str(tmp_path.parent) not in described
     assert provenance.place(tmp_path).described["filesystem"]
 
 
@@ -335,3 +337,21 @@ def test_the_nearest_mechanism_is_nearest_in_either_direction():
     assert explained.SYNC in explained.sentence(table, pd.Series({"others": 0.01, "ours": 0.97}))
     assert "No mechanism" in explained.sentence(table, pd.Series({"others": 0.6, "ours": 0.39}))
     assert explained.SYNC in explained.sentence(table, pd.Series({"others": 0.2, "ours": 0.3}))
+
+
+@pytest.mark.parametrize("label", ["mine", "O'Brien; DROP TABLE runs; --", 'a "b" $(c)'])
+def test_the_command_that_is_told_is_the_label_for_a_shell(label):
+    assert shlex.split(notebook_of(label)) == ["study", "run", "12", "-p", f"measured={label}"]
+
+
+def test_a_rung_whose_log_lies_on_another_device_is_not_predicted_and_that_is_told():
+    same = sets.shipped("virtual-machine-quiet")
+    assert predicted.not_predicted(same) == ""
+    other = {"machine.log.device_is": "another", "machine.log.filesystem": "tmpfs"}
+    apart = same._replace(runs=[run._replace(params=run.params | other) for run in same.runs])
+    assert "log-apart" not in predicted.scenarios(apart)
+    said = predicted.not_predicted(apart)
+    assert said.startswith("Measured and not predicted: log-apart.")
+    assert "(tmpfs)" in said
+    [measured_tps] = sets.rates(apart).set_index("rung").tps[["log-apart"]]
+    assert f"TPS: {measured_tps:,.0f}." in said

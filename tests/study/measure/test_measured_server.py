@@ -56,13 +56,13 @@ def test_a_rung_becomes_a_run_of_the_store_and_agrees_with_pgbench(runs, place, 
     """With its log in another folder, as JSON."""
     done = run(words(place, "--label", "mine", "--wal-dir", place, "--files", tmp_path / "files", "--json"), SECONDS)
     assert done.returncode == 0, done.stderr
-    [one] = json.loads(done.stdout)["runs"]
+    [finished] = json.loads(done.stdout)["runs"]
     asked = run(command("query", "SELECT label, status, (SELECT count(*) FROM transactions), (SELECT bool_and(agrees) FROM "
                                  "import_checks), (SELECT count(DISTINCT series) FROM import_series) FROM runs "
                                  "WHERE label LIKE 'mine/%'", "--format", "csv"), SECONDS).stdout.splitlines()[1]
     label, status, transactions, agrees, n_series = asked.split(",")
     assert (label, status, agrees.lower(), n_series) == ("mine/defaults", "ok", "true", "4")
-    assert int(transactions) == pytest.approx(2 * one["tps"], rel=0.2)
+    assert int(transactions) == pytest.approx(2 * finished["tps"], rel=0.2)
     assert sorted(path.name for path in (tmp_path / "files" / "defaults-1").iterdir()) == ["measured.json", "pgbench.txt"]
     again = run(words(place, "--label", "mine"), SECONDS)
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)

@@ -60,10 +60,10 @@ def test_a_sentence_tells_of_no_share_that_is_zero():
     engine_share.note(("one",), 1, fast(0), UNIT)
     assert engine_share.sentence() == "The fast engine served 100.000000 % of 1 block in 1 pool"
     engine_share.note(("raidz",), 300, fast(6), 3 * UNIT)
-    told = engine_share.sentence()
-    assert "in 2 pools. The others are 6 choices that" in told
-    assert "it served all records. Where a record takes several units" in told
-    assert " 0 " not in told
+    sentence = engine_share.sentence()
+    assert "in 2 pools. The others are 6 choices that" in sentence
+    assert "it served all records. Where a record takes several units" in sentence
+    assert " 0 " not in sentence
 
 
 def counts_every_time(of, n_placed, pool, n_bytes, real=engine_share.note):

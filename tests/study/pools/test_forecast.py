@@ -174,11 +174,11 @@ def printed(n, frees, below="", size=2**33):
 def test_without_a_histogram_a_forecast_is_a_range_that_holds_the_one_with_it():
     lines = 4 * ["1.51G"]
     low, high = forecast.of_slabs(printed(4, lines), 8192, ("b141_df",))
-    told, = forecast.of_slabs(printed(4, lines, HISTOGRAM), 8192, ("b141_df",))
-    assert (low.holes, high.holes, told.holes) == (forecast.RECORDS, forecast.WHOLE, "")
-    assert 1 == low.blocks_per_io < told.blocks_per_io < high.blocks_per_io == 16
-    cells = forecast.table([low, high, told._replace(vdev=1)], 8192)
-    assert cells["records per write"].tolist() == ["1.0 to 16.0", f"{told.blocks_per_io:.1f}"]
+    prediction, = forecast.of_slabs(printed(4, lines, HISTOGRAM), 8192, ("b141_df",))
+    assert (low.holes, high.holes, prediction.holes) == (forecast.RECORDS, forecast.WHOLE, "")
+    assert 1 == low.blocks_per_io < prediction.blocks_per_io < high.blocks_per_io == 16
+    cells = forecast.table([low, high, prediction._replace(vdev=1)], 8192)
+    assert cells["records per write"].tolist() == ["1.0 to 16.0", f"{prediction.blocks_per_io:.1f}"]
 
 
 def test_what_is_not_known_and_what_is_missing_is_said():
@@ -268,5 +268,5 @@ def test_a_histogram_that_has_less_than_is_free_is_read_and_that_is_said():
     text = ("\tvdev          0\n\tmetaslab      0   offset            0   spacemap     38   free    30.0M\n"
             "\tOn-disk histogram:\t\tfragmentation 20%\n\t\t\t 20:   3 **\n"
             "\tmetaslab      1   offset      4000000   spacemap     39   free    20.0M\n")
-    (said,) = [line for line in forecast.notes(zdb.parse(text, "sample")) if "histogram has less" in line]
-    assert said.startswith("of 1 of the 2 metaslabs of vdev 0 the histogram has less than is free")
+    (note,) = [line for line in forecast.notes(zdb.parse(text, "sample")) if "histogram has less" in line]
+    assert note.startswith("of 1 of the 2 metaslabs of vdev 0 the histogram has less than is free")

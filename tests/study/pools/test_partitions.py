@@ -153,6 +153,7 @@ GDISK = """\
 Disk /dev/sda: 3907029168 sectors, 1.8 TiB
 Logical sector size: 512 bytes
 Disk identifier (GUID): 01234567-0000-0000-0000-000000000000
+First usable sector is 34, last usable sector is 3907029134
 Total free space is 6 sectors (3.0 KiB)
 
 Number  Start (sector)    End (sector)  Size       Code  Name
@@ -301,6 +302,7 @@ def test_a_warning_is_of_its_own_disk_only():
     (GDISK.replace("  1.8 TiB     BF01  zfs", "  1.8 T"), "2 2048 3907029134"),
     (GDISK.replace("   40  ", "   20  "), "1 20 2047"),
     (GDISK.replace("   1004.0 KiB  EF02", ""), "1 40 2047"),
+    (GDISK[:GDISK.index("   2     ")], "so that some are missing; give what gdisk"),
     (GPART_4K.replace("freebsd-zfs  (1.8T)", "freebsd-z"), "6 488378635 1"),
     (GPART.replace("        2048  3907027087     3  freebsd-zfs  (1.8T)\n", ""), "rows of ada0 reach sector 2048"),
     (GPART.replace("=>        34  3907029101", "=>        34"), "=> 34 ada0"),
@@ -386,3 +388,11 @@ def test_all_mistakes_are_told_at_once(tmp_path):
     both = str(CliRunner().invoke(app, ["align", str(tmp_path / "none"), "--block", "-8K"]).exception)
     assert "the block is -8K" in both
     assert "is not there" in both
+
+
+@pytest.mark.parametrize(("text", "is_told"), [
+    (GDISK, True), (GPART, True), (NEW, False), (DUMP, False), (PARTED_PEOPLE, False)])
+def test_a_missing_end_is_noticed_or_told_to_be_invisible(tmp_path, text, is_told):
+    (tmp_path / "table.txt").write_text(text)
+    said = alignment.notes(alignment.of_file(tmp_path / "table.txt", "8K", None))
+    assert any("rows missing at its end cannot be seen" in sentence for sentence in said) != is_told

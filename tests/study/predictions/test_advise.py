@@ -13,7 +13,7 @@ from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import advise, bounds, lines, predict, recipes
+from study.predictions import advice_page, advise, bounds, lines, predict, recipes
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
@@ -135,7 +135,7 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
         ("Another one", *[float("nan")] * 6, "", "", "is so already", "", (), True)], columns=advise.STEP_COLUMNS),
         pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]),
         intervals.Interval(1.0, 5.0, 25.0), [bounds.Share("processors", 0.4)], ("host: cpus = 8",))
-    advise.say(advice, Console(width=80, highlight=False, markup=False))
+    advice_page.say(advice, Console(width=80, highlight=False, markup=False))
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
     assert "DANGER [1]" in printed
@@ -146,7 +146,7 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "open" in of_open        # no sign where the interval holds zero
     assert "+23%" in printed
     assert "+20%" not in printed
-    assert advise.OPEN in printed
+    assert advice_page.OPEN in printed
     assert "zfs set recordsize=8K POOL/DATA" in printed
     assert "sync=disabled" not in printed
     assert "atime" not in printed
@@ -223,14 +223,14 @@ def test_what_advice_says_of_a_step_is_what_predictions_before_and_after_it_say(
     machine = advise.at_work(of_twelve)
     tried = [step for step in advise.steps(machine, ()) if step.recipe.id in ("full-page-writes", "max-wal-size")]
     monkeypatch.setattr(advise, "steps", lambda *_: tried)
-    told = advise.advise(of_twelve, draws=2, budget=budget).steps.set_index("step")
+    steps = advise.advise(of_twelve, draws=2, budget=budget).steps.set_index("step")
     as_it_is = predict.compare([machine], 2, budget=budget).tps
-    assert len(told) == 2
+    assert len(steps) == 2
     for step in tried:
         gain = predict.compare([step.after], 2, budget=budget).tps / as_it_is
-        assert (told.gain_low[step.name], told.gain_high[step.name]) == pytest.approx(
+        assert (steps.gain_low[step.name], steps.gain_high[step.name]) == pytest.approx(
             (intervals.interval(gain).low, intervals.interval(gain).high))
-    assert told.gain_low[the(tried, "full-page-writes")[0].name] > 1
+    assert steps.gain_low[the(tried, "full-page-writes")[0].name] > 1
 
 
 def test_what_is_taken_after_hours_is_said_where_the_file_leaves_it_open(of_twelve):

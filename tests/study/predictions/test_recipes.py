@@ -43,8 +43,9 @@ def test_a_step_changes_just_what_it_says_of_the_machines_it_is_for(recipe, data
     changed = set(scenario.differences(before, after))
     assert changed or recipe.change == {"files.era": era}
     of_a_new_pool = {"log_pool.fill": (None, 0.0)}      # it is empty
-    told = {path for path in changed if any(path.startswith(named) for named in recipe.change)}
-    assert {path: scenario.differences(before, after)[path] for path in changed - told}.items() <= of_a_new_pool.items()
+    named_paths = {path for path in changed if any(path.startswith(named) for named in recipe.change)}
+    others = {path: scenario.differences(before, after)[path] for path in changed - named_paths}
+    assert others.items() <= of_a_new_pool.items()
 
 
 def test_every_recipe_is_for_one_of_the_machines_here_or_says_why_not():

@@ -32,6 +32,6 @@ def test_the_invented_drive_gives_its_bus_back(study, monkeypatch):
     """0.15 ms a block, which its description lacks: data/examples/README.md."""
     monkeypatch.chdir(ROOT)
     line = re.search(r"Example: study (replay .*)", VERBS["disk"])[1]
-    told = json.loads(study(*line.split(), "--json").stdout)
-    assert told["constants"]["bus_ns"] == pytest.approx(150_000, rel=0.05)
-    assert told["errors"]["estimated"]["demerit_second"] < 0.02 < told["errors"]["specified"]["demerit_second"]
+    printed = json.loads(study(*line.split(), "--json").stdout)
+    assert printed["constants"]["bus_ns"] == pytest.approx(150_000, rel=0.05)
+    assert printed["errors"]["estimated"]["demerit_second"] < 0.02 < printed["errors"]["specified"]["demerit_second"]

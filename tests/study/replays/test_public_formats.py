@@ -20,10 +20,10 @@ def test_a_public_format_is_named_with_what_a_replay_needs(tmp_path, text, name,
     path.write_text(text, newline="")
     with pytest.raises(UserError, match=f" of {name}, which ") as error:
         public_formats.refuse(path)
-    told = str(error.value)
-    assert "\n" not in told
-    assert public_formats.COLUMNS in told
-    assert service in told if service else "has no service times" in told
+    message = str(error.value)
+    assert "\n" not in message
+    assert public_formats.COLUMNS in message
+    assert service in message if service else "has no service times" in message
 
 
 @pytest.mark.parametrize("content", [b"op,block,count,service_us,gap_us\nR,1,1,1,1\n", b"", b"\n\n", b"\x1f\x8b\x00\xff",

@@ -21,11 +21,9 @@ DRIVER = shutil.which("chromedriver")
 # What needs the record of another notebook can only run after it.
 BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
 FEW = {"draws": "2", "seeds": "2"}
-# What makes a notebook short. Where most of its time goes into ensembles that are kept, they are left as they are: to read
-# them takes less time than to simulate a few draws. A slider must have room to the right.
-SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "02_vdev_cache_seqread": {"seconds": "12.0"} | FEW,
-         "08_sysbench_ladders": {"seconds": "5.0"} | FEW,
-         "09_postgres_checkpoints": {"check": "0"}, "10_your_ladder": {"run_transactions": "1000"} | FEW,
+# What makes a notebook short. Where most of its time goes into ensembles that are kept, it is left as it is: outside of a
+# batch run they are read, and none of their cases is simulated anew. A slider must have room to the right.
+SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "09_postgres_checkpoints": {"check": "0"},
          "14_lun_alignment": {"seconds": "10.0"} | FEW,
          "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
 

@@ -117,12 +117,12 @@ def test_what_is_refused_is_said_and_the_picture_of_other_values_is_grey(listed,
 def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monkeypatch):
     listed(x={"kind": "float", "low": 0, "high": 10})
     monkeypatch.setattr(sliders, "TICK_S", 0.01)
-    told = threading.Event()
+    was_told = threading.Event()
     seen = []
 
     def simulate(x):
         if x > 1:       # the first picture has none before it
-            seen.append((is_grey(box), told.wait(20)))
+            seen.append((is_grey(box), was_told.wait(20)))
         else:
             time.sleep(0.05)
         return [x]
@@ -130,7 +130,7 @@ def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monke
 
     def look(change):
         if "still of x 1.0" in change.new and "the last took" in change.new and "<progress value" in change.new:
-            told.set()
+            was_told.set()
     box.status.observe(look, names="value")
     box.controls["x"].value = 2.0
     assert seen == [(True, True)]
@@ -157,6 +157,20 @@ def test_a_slider_takes_only_what_is_possible_beside_the_others(listed):
     asked.clear()
     box.reset.click()
     assert asked == [{"n": 3, "layout": "stripe"}]
+
+
+def test_a_list_offers_only_what_is_possible_beside_the_others(listed):
+    listed(disk={"kind": "str", "choices": ("slow", "fast")}, log={"kind": "str", "choices": ("none", "slow", "fast")})
+
+    def machine(disk, log):
+        if log not in ("none", disk):
+            raise UserError("disks of two kinds")
+    box = sliders.explore(HERE, lambda **values: [1], bars, possible=machine, within=["log"], disk="slow", log="slow")
+    assert (box.controls["log"].options, box.controls["log"].value) == (("none", "slow"), "slow")
+    box.controls["disk"].value = "fast"
+    assert (box.controls["log"].options, box.drawn_of) == (("none", "fast"), {"disk": "fast", "log": "none"})
+    box.reset.click()
+    assert box.drawn_of == {"disk": "slow", "log": "slow"}
 
 
 def test_a_slider_of_decimals_ends_where_the_machine_does(listed):

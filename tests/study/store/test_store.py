@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 from conftest import command, one_sentence
 
@@ -139,6 +140,29 @@ def test_a_damaged_store_is_the_same_to_every_verb(one_run, study, words):
     assert (done.returncode, done.stdout) == (whole.returncode, whole.stdout)
     with store.open() as connection:
         assert connection.execute("SELECT count(*) FROM runs WHERE origin = 'simulated'").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("words", VERBS[:2], ids=lambda words: words[0])
+def test_a_block_that_does_not_add_up_below_a_digest_that_does_is_no_traceback(one_run, study, words):
+    store.refresh()
+    whole, random = study(*words), np.random.default_rng(len(words))
+    content = np.frombuffer(store.path().read_bytes(), np.uint8).copy()
+    content[random.integers(3 * 4096, len(content), 400)] ^= 255      # behind the heads of the file
+    store.path().write_bytes(content.tobytes())
+    store._mark().write_text(store._digest_of(store.path()) + "\n")
+    done = study(*words)
+    assert (done.returncode, "the run store" in done.stderr) in ((2, True), (whole.returncode, True)), done.stderr
+    assert "Traceback" not in done.stderr
+    again = study(*words)
+    assert (again.returncode, again.stdout) == (whole.returncode, whole.stdout)
+
+
+def test_a_folder_in_the_place_of_the_store_is_one_sentence(one_run, study):
+    store.path().unlink(missing_ok=True)
+    store.path().mkdir()
+    done = study("claims")
+    assert done.returncode == 2
+    assert "store.duckdb is a folder, but the run store is a file; remove that folder" in done.stderr
 
 
 def test_drafts_of_commands_that_were_killed_are_in_nobodys_way(one_run):

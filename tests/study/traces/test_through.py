@@ -104,6 +104,7 @@ def test_the_arc_of_zfs_may_exceed_its_size_by_a_block():
     assert result.table["zfs"].tolist()[1] == 0.9
     assert result.table["zfs"].tolist()[0] < 0.9
     assert any("may exceed its size by a block" in note for note in result.notes)
+    assert any("may exceed its size by a block" in note for note in arcs.through_l2arc(trace, 4096, None, [], "b141").notes)
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(1, [1]), (63, [1, 2, 4, 8, 16, 32, 63]), (64, [64]), (300, [64, 75, 150, 300])])
@@ -307,9 +308,9 @@ def test_every_picture_is_drawn():
 def test_the_command_prints_draws_and_gives_json(study, tmp_path):
     path, picture = FIXTURES / "blkparse.txt", tmp_path / "new" / "curve.svg"
     done = study("replay", "requests", str(path), "--through", "arc", "--through", "queue", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, set(told["through"]), told["requests"]) == (0, {"arc", "queue"}, 61)
-    assert told["reading_s_per_million"] is told["through"]["arc"]["model_s_per_million"] is None
+    printed = json.loads(done.stdout)
+    assert (done.returncode, set(printed["through"]), printed["requests"]) == (0, {"arc", "queue"}, 61)
+    assert printed["reading_s_per_million"] is printed["through"]["arc"]["model_s_per_million"] is None
     done = study("replay", "requests", str(path), "--picture", str(picture))
     assert (done.returncode, "that of a million requests" in done.stdout) == (0, True)
     assert picture.read_text().startswith("<?xml")

@@ -1,15 +1,17 @@
 """The dedup table: a naive twin, and laws of writing and freeing."""
+import json
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_zap import shape
 
+from laws.dedup import shape
 from model.zfs.dedup import zap_columns as leaf_of
 from model.zfs.dedup.table import group, new_table, ratio, references
 from model.zfs.dedup.zap import ZapParams, leaf_entries
+from support.processes import interpreted
 from twins.ddt import NaiveTable
 from twins.ddt import shape as twin_shape
 
@@ -83,3 +85,9 @@ def test_no_room_is_one_sentence():
     table = new_table(SMALL, 100)
     with pytest.raises(ValueError, match="no room for the keys of group 7"):
         group(table, np.arange(50, dtype=np.int64), 7)
+
+
+@pytest.mark.slow
+def test_defects_are_noticed():
+    """Each is broken on purpose; laws and twin must notice (`laws.dedup`)."""
+    assert json.loads(interpreted("defects.dedup")) == ["none"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from laws.dedup import shape
 from model.zfs.dedup import zap_columns as leaf_of
 from model.zfs.dedup.zap import (
     KEY_BITS,
@@ -29,18 +30,6 @@ def filled(keys, params=SMALL, n_entries=2000):
     zap = new_zap(params, n_entries)
     assert enter_all(zap, np.array(keys, np.int64)) == len(keys)
     return zap
-
-
-def shape(zap):
-    """Prefix and keys of each leaf, from the pointer table."""
-    bits, found = int(zap.scalars[leaf_of.BITS]), {}
-    for i in range(1 << bits):
-        leaf = int(zap.pointers[i])
-        depth, n = int(zap.leaves[leaf, leaf_of.DEPTH]), int(zap.leaves[leaf, leaf_of.N_ENTRIES])
-        prefix = f"{i:0{bits}b}"[:depth] if depth else ""
-        keys = set(zap.keys[leaf, :n].tolist())
-        assert found.setdefault(prefix, keys) == keys
-    return found
 
 
 def random_keys(n, seed=1):

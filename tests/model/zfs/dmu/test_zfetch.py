@@ -119,7 +119,7 @@ def walk(seed, n, n_readers=3, span=3000, p_jump=0.05, p_missed=0.1, per_tick=5)
     return rows
 
 
-def told(zfetch, rows, maxblkid):
+def prefetches(zfetch, rows, maxblkid):
     """What is prefetched, and the streams after it, at every step."""
     return [(zfetch.read_block(*row, maxblkid), [dict(z) for z in zfetch.streams]) for row in rows]
 
@@ -135,7 +135,7 @@ reads = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 1), st.sampled_fro
 def test_kernels_prefetch_as_the_naive_twin(reads, params, maxblkid):
     ticks = np.cumsum([later for _, _, later in reads]).tolist()
     rows = [(block, prefetched, tick) for (block, prefetched, _), tick in zip(reads, ticks, strict=True)]
-    assert told(Kernels(params), rows, maxblkid) == told(TwinOfZfetch(params), rows, maxblkid)
+    assert prefetches(Kernels(params), rows, maxblkid) == prefetches(TwinOfZfetch(params), rows, maxblkid)
 
 
 jumps = st.lists(st.tuples(st.sampled_from([1, 1, 1, 1, -1, -1, 2, -2, 5, -5]), st.integers(1, 12),
@@ -148,7 +148,7 @@ def test_kernels_follow_runs_as_the_naive_twin(jumps, params, maxblkid):
     """Runs of equal steps, so that windows grow and strides are kept."""
     rows = [(start + i * step, prefetched, 0) for step, n, prefetched, start in jumps for i in range(n)
             if start + i * step >= 0]
-    assert told(Kernels(params), rows, maxblkid) == told(TwinOfZfetch(params), rows, maxblkid)
+    assert prefetches(Kernels(params), rows, maxblkid) == prefetches(TwinOfZfetch(params), rows, maxblkid)
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_kernels_follow_runs_as_the_naive_twin(jumps, params, maxblkid):
                                                              (12, 60, 2400), (3, 2**45, 2**46)])
 def test_kernels_prefetch_as_the_naive_twin_on_long_walks(params, n_readers, span, maxblkid):
     rows = walk(3, 2000, n_readers, span)
-    assert told(Kernels(params), rows, maxblkid) == told(TwinOfZfetch(params), rows, maxblkid)
+    assert prefetches(Kernels(params), rows, maxblkid) == prefetches(TwinOfZfetch(params), rows, maxblkid)
 
 
 def test_files_do_not_know_of_each_other():
@@ -198,7 +198,7 @@ def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
 @pytest.mark.parametrize("case", range(len(WALKS)))
 def test_the_twin_without_a_defect_agrees_in_these_walks(case):
     params, rows, maxblkid = WALKS[case]
-    assert told(TwinOfZfetch(params), rows, maxblkid) == told(Kernels(params), rows, maxblkid)
+    assert prefetches(TwinOfZfetch(params), rows, maxblkid) == prefetches(Kernels(params), rows, maxblkid)
 
 
 # ---- laws ----
@@ -336,9 +336,9 @@ def test_bad_number_of_files_is_one_sentence(n_files):
 # ---- the same without the compiler, and with every index checked ----
 
 SHORT_RUN = """
-from test_zfetch import WALKS, Kernels, told
+from test_zfetch import WALKS, Kernels, prefetches
 for params, rows, maxblkid in WALKS:
-    print(told(Kernels(params), rows[:300], maxblkid))
+    print(prefetches(Kernels(params), rows[:300], maxblkid))
 """
 
 

@@ -48,8 +48,8 @@ def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, us
 @pytest.mark.slow
 def test_laws_notice_defects():
     """Each deliberate defect is noticed, and the model as it is passes."""
-    told = interpreted("defects.free_runs").splitlines()
-    assert told == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in DEFECTS]
+    noticed = interpreted("defects.free_runs").splitlines()
+    assert noticed == [f"{name}: {'passes' if name == 'none' else 'noticed'}" for name in DEFECTS]
 
 
 # ---- blocks of three sectors ----

@@ -67,7 +67,7 @@ class Leaf:
         return [self._unit(unit) for unit in issued]
 
 
-def told(story, classes, defect=None):
+def issued_by_both(story, classes, defect=None):
     """What the leaf and the twin issue: two lists."""
     leaf, twin, running = Leaf(classes), TwinOfClassQueue(PARAMS, classes, defect), []
     ours, theirs, now = [], [], 0
@@ -105,7 +105,7 @@ def stories(n=120, length=160):
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(story=st.lists(events, max_size=80))
 def test_decides_as_its_twin(classes, story):
-    ours, theirs = told(story, classes)
+    ours, theirs = issued_by_both(story, classes)
     assert ours == theirs
 
 
@@ -113,7 +113,7 @@ def test_decides_as_its_twin(classes, story):
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_every_defect_is_noticed(defect):
     assert any(ours != theirs for story in stories() for ours, theirs in
-               (told(story, classes, defect) for classes in (EARLY, LATE)))
+               (issued_by_both(story, classes, defect) for classes in (EARLY, LATE)))
 
 
 # ---- laws ----

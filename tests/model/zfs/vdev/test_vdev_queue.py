@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, told
+from drivers.queue_stories import PADDING, Leaf, Twin, padded_writes, random_story, steps, steps_seen
 from model.structures.sentinels import NIL
 from model.zfs.eras import ERAS
 from model.zfs.vdev import control_columns as window
@@ -71,14 +71,14 @@ what_if = st.tuples(rules, st.integers(1, 34), st.fixed_dictionaries(dict(
 @quick
 @given(st.lists(ios, max_size=60), rules)
 def test_kernels_issue_as_the_naive_twin(story, params):
-    assert told(Leaf(params), story) == told(Twin(params), story)
+    assert steps_seen(Leaf(params), story) == steps_seen(Twin(params), story)
 
 
 @quick
 @given(st.lists(ios, max_size=60), what_if)
 def test_kernels_issue_as_the_naive_twin_with_what_was_never_built(story, params):
     leaf, twin = Leaf(params), Twin(params)
-    assert told(leaf, story) == told(twin, story)
+    assert steps_seen(leaf, story) == steps_seen(twin, story)
     assert leaf.queue.control[0, window.PLACES] == (twin.places or params.max_pending)
 
 
@@ -87,7 +87,7 @@ def test_kernels_issue_as_the_naive_twin_with_what_was_never_built(story, params
 @pytest.mark.parametrize("n_places", [40, 300, 10**6])
 def test_kernels_issue_as_the_naive_twin_on_long_stories(name, n_places):
     story = random_story(2, 700, n_places)
-    assert told(Leaf(RULES[name]), story) == told(Twin(RULES[name]), story)
+    assert steps_seen(Leaf(RULES[name]), story) == steps_seen(Twin(RULES[name]), story)
 
 
 @pytest.mark.parametrize("params", [RULES["b141"], WHAT_IF])
@@ -95,15 +95,15 @@ def test_leaves_do_not_know_of_each_other(params):
     """Three leaves in one state, driven by turns, issue as three twins."""
     queue = new_queue(params, 3, 2000)
     stories = [random_story(seed, 200, n_places=60) for seed in range(3)]
-    leaves = [told_by_turns(Leaf(params, queue=queue, leaf=leaf), story) for leaf, story in enumerate(stories)]
+    leaves = [steps_seen_by_turns(Leaf(params, queue=queue, leaf=leaf), story) for leaf, story in enumerate(stories)]
     together = list(zip(*leaves, strict=False))
     for leaf, story in enumerate(stories):
-        alone = told(Twin(params), story)
+        alone = steps_seen(Twin(params), story)
         assert [step[leaf] for step in together] == alone[:len(together)]
     assert len(together) >= 200
 
 
-def told_by_turns(leaf, story):
+def steps_seen_by_turns(leaf, story):
     for units, unit, pending, waiting, dropped in steps(leaf, story):
         yield units, unit, int(pending), int(waiting), list(dropped)
 
@@ -141,13 +141,13 @@ STORIES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_defect_of_the_rule_shows_against_the_kernels(defect):
-    assert any(told(Twin(params, defect), story) != told(Leaf(params), story) for params, story in STORIES)
+    assert any(steps_seen(Twin(params, defect), story) != steps_seen(Leaf(params), story) for params, story in STORIES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("params", "story"), STORIES)
 def test_the_twin_without_a_defect_agrees_in_these_stories(params, story):
-    assert told(Twin(params), story) == told(Leaf(params), story)
+    assert steps_seen(Twin(params), story) == steps_seen(Leaf(params), story)
 
 
 # ---- laws ----
@@ -225,7 +225,7 @@ def of_priority(priority, story):
 @given(st.lists(ios, max_size=60), what_if)
 def test_reserved_places_do_not_matter_to_what_somebody_waits_for(story, params):
     story = of_priority(0, story)
-    assert told(Leaf(params), story) == told(Leaf(params._replace(reserved_slots=0)), story)
+    assert steps_seen(Leaf(params), story) == steps_seen(Leaf(params._replace(reserved_slots=0)), story)
 
 
 @quick
@@ -233,21 +233,21 @@ def test_reserved_places_do_not_matter_to_what_somebody_waits_for(story, params)
 def test_to_all_else_reserved_places_are_places_less(story, params):
     params = params._replace(dynamic_pending_ns=0, min_pending=1)
     fewer = params._replace(max_pending=params.max_pending - params.reserved_slots, reserved_slots=0)
-    assert told(Leaf(params), of_priority(4, story)) == told(Leaf(fewer), of_priority(4, story))
+    assert steps_seen(Leaf(params), of_priority(4, story)) == steps_seen(Leaf(fewer), of_priority(4, story))
 
 
 @quick
 @given(st.lists(ios, max_size=60), what_if)
 def test_places_that_are_never_the_last_ones_left_change_nothing(story, params):
     params = params._replace(dynamic_pending_ns=0, max_pending=200)
-    assert told(Leaf(params), story) == told(Leaf(params._replace(reserved_slots=0)), story)
+    assert steps_seen(Leaf(params), story) == steps_seen(Leaf(params._replace(reserved_slots=0)), story)
 
 
 @quick
 @given(st.lists(ios, max_size=60), what_if)
 def test_a_time_on_the_device_that_is_never_exceeded_changes_nothing(story, params):
     params = params._replace(dynamic_pending_ns=2**40)
-    assert told(Leaf(params), story) == told(Leaf(params._replace(dynamic_pending_ns=0)), story)
+    assert steps_seen(Leaf(params), story) == steps_seen(Leaf(params._replace(dynamic_pending_ns=0)), story)
 
 
 @pytest.mark.parametrize("reserved", [1, 3, 6])
@@ -478,10 +478,10 @@ def test_bad_sizes_are_one_sentence(name, value):
 # ---- the same without the compiler, and with every index checked ----
 
 SHORT_RUN = """
-from drivers.queue_stories import Leaf, random_story, told
+from drivers.queue_stories import Leaf, random_story, steps_seen
 from test_vdev_queue import ALL_RULES
 for params in ALL_RULES.values():
-    print(told(Leaf(params), random_story(3, 150, 60)))
+    print(steps_seen(Leaf(params), random_story(3, 150, 60)))
 """
 
 

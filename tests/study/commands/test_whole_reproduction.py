@@ -1,0 +1,112 @@
+"""What is asked of a whole reproduction: of the runs that `make reproduce` has left in papermill_runs/.
+
+Nothing is run here but what the paper and the export make of these runs. `make reproduce` itself makes each result anew and
+refuses one that differs; `.ci/run` calls it before the tests. The laws that it follows are in `test_reproduction.py`.
+"""
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from study import drawing
+from study.commands import overview, reproduction
+from study.documents import claims
+from study.grades import grading
+from study.paper import export, typeset
+from study.project import ROOT
+from study.runs.catalogue import find
+from study.runs.folder import lines
+from study.runs.plan import UNLIMITED, all_plans, done_before, plan
+from study.store import results, store
+from study.words import counted
+from support.typesetting import compiled, needs_tex, overfull
+
+SILENT = Console(file=io.StringIO())
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+@pytest.fixture(scope="module")
+def reproduced():
+    """The plans of the study, all of which have been run."""
+    plans = all_plans()
+    if missing := [planned.name for planned in plans if not done_before(planned)]:
+        pytest.skip(f"asked of the runs of make reproduce; {counted(len(missing), 'notebook')} of {len(plans)} not yet run")
+    store.refresh()
+    return plans
+
+
+def test_results_are_the_committed_ones_bit_for_bit(reproduced):
+    with store.open() as connection:
+        graded = grading.both_of_runs(connection, [plan.run_id for plan in reproduced])
+        new = results.collect(connection, reproduced, grading.scoreboard(connection, graded))
+    assert results.as_text(new) == results.FILE.read_text()
+
+
+def test_the_verdicts_of_the_notebooks(reproduced):
+    with store.open() as connection:
+        numbers = {name: row["value"] for name, row in results.numbers(connection, reproduced).items()}
+    assert numbers["90_model_vs_zfs/replay.differences"] == 0
+    assert numbers["90_model_vs_zfs/replay.rows"] > 90_000
+    assert numbers["00_claims/claims.all"] == len(claims.read())
+    assert numbers["00_claims/findings.differ"] > 0
+
+
+def test_figures_and_paper_come_out_byte_for_byte(reproduced, tmp_path):
+    first, second = (export.export(reproduced, tmp_path / name, ["svg", "pdf"], "column") for name in ("a", "b"))
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    digests = {figure["name"]: figure["digest"] for plan in reproduced for figure in lines(plan.folder / "figures.jsonl")}
+    assert digests
+    once, again = typeset.build(reproduced).read_bytes(), typeset.build(reproduced).read_bytes()
+    assert once == again
+    assert once.startswith(b"%PDF")
+
+
+def test_the_paper_says_what_the_store_says(reproduced):
+    typeset.build(reproduced)
+    assert typeset.check(reproduced) == []
+
+
+def test_the_figure_of_the_readme_is_the_one_that_comes_out(reproduced):
+    made = [plan.folder / "figures" / f"{export.README_FIGURE}-page.png" for plan in reproduced]
+    assert [drawing.same_pixels(export.README_PICTURE, path) for path in made if path.exists()] == [True]
+
+
+def test_latex_macros_and_tables_are_written(reproduced, tmp_path):
+    export.export(reproduced, tmp_path, ["pdf", "png"], "page")
+    macros = (tmp_path / "numbers.tex").read_text()
+    assert r"\csname study@90_model_vs_zfs/replay.differences\endcsname{0}" in macros
+    table = (tmp_path / "claims.tex").read_text()
+    assert table.count(r" \\[1pt]") == len(claims.read())
+    assert "->" not in table
+
+
+@needs_tex
+@pytest.mark.parametrize("wide", ["column", "page"])
+def test_latex_sets_all_tables_numbers_and_figures_within_their_columns(reproduced, tmp_path, wide):
+    export.export(reproduced, tmp_path, ["pdf"], wide)
+    log = compiled(tmp_path)
+    assert overfull(log) == []
+    assert not re.search("undefined|Missing character|not set up", log)
+
+
+def test_a_series_that_nobody_made_is_the_user_s_to_mend(reproduced):
+    (outcome,) = reproduction.run_plans([plan(find("05"), {"label": "none"})], 1, UNLIMITED, SILENT)
+    assert "04_oltp_gain has no series 'none'; it has " in outcome.reason
+    assert outcome.exit_code == 2
+
+
+def test_every_query_of_the_run_store_s_page_answers(reproduced):
+    queries = re.findall(r"^SELECT .*;$", (ROOT / "docs" / "run-store.md").read_text(), re.M)
+    assert len(queries) == 10
+    with store.open() as connection:
+        for query in queries:
+            assert connection.execute(query).fetchall(), query
+
+
+def test_the_index_shows_the_verdict_and_the_figure_of_every_run(reproduced):
+    for entry in overview.entries():
+        assert entry.here, entry.name
+        assert overview.FACES[entry.name] in entry.figure.name
+        assert entry.figure.exists()

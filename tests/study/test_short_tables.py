@@ -1,0 +1,32 @@
+"""Short tables below a cell."""
+import re
+
+import pandas as pd
+import pytest
+
+from study import short_tables
+
+FRAME = pd.DataFrame({"step": ["a", "b"], "gain": [1.0, None], "rate": pd.Series([2.5, None], dtype=object),
+                      "why": [None, None], "is_safe": [True, False]})
+
+
+def html(frame, **options):
+    return frame.pipe(short_tables.shown, **options).to_html(table_uuid="x")
+
+
+def test_words_stand_left_and_numbers_do_not():
+    left = re.search(r"#T_x_row0_col0[^{]*{[^}]*text-align: left", html(FRAME))
+    assert left is not None
+    assert [f"#T_x_row0_col{n}" in left[0] for n in range(5)] == [True, False, False, True, True]
+    assert [f"#T_x th.col{n} {{" in html(FRAME) for n in range(5)] == [True, False, False, True, True]
+
+
+def test_digits_gaps_and_thousands_are_as_asked_for():
+    cells = re.findall(r"<td[^>]*>([^<]*)", html(FRAME, digits=1))
+    assert cells == ["a", "1.0", "2.5", "–", "True", "b", "–", "–", "–", "False"]
+    assert ">12 000<" in html(pd.DataFrame({"n": [12000]}), thousands=" ")
+
+
+@pytest.mark.parametrize(("index", "is_shown"), [([7, 7], False), (["first", "second"], True)])
+def test_rows_that_are_only_numbered_go_without_their_numbers(index, is_shown):
+    assert (f">{index[0]}</th>" in html(FRAME.set_axis(index))) == is_shown
