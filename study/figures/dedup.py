@@ -39,8 +39,9 @@ def gains(over_changes: pd.DataFrame, over_runs: pd.DataFrame, published: float)
         axes.set_xlabel("pages changed (%)")
     left.set_ylabel("gain of 8K over 128K")
     left.set_ylim(0.8, 16)
-    for axes, title, side in ((left, "backups, load", "left"), (right, "changed pages in a run", "right")):
-        figure.legend(*axes.get_legend_handles_labels(), title=title, title_fontsize=7, loc=f"outside lower {side}")
+    figure.legend(*left.get_legend_handles_labels(), title="backups, load", title_fontsize=7, loc="outside lower left")
+    figure.legend(*right.get_legend_handles_labels(), title="changed pages in a run", title_fontsize=7,
+                  loc="outside lower right")
     return figure
 
 

@@ -183,8 +183,9 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "08_sysbench_ladders": Notebook(
-        keeps=tuple(f"sysbench-{kind}{of}" for kind in ("rw", "ro") for of in ("", "-readings", "-climb")),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=4.0,
+        keeps=(*(f"sysbench-{kind}{of}" for kind in ("rw", "ro") for of in ("", "-readings", "-climb")), "sysbench-nearest"),
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "trials/*/*",
+               "nearest/08_sysbench_ladders.toml"), minutes=4.0,
         experiment="study.experiments.ladders_2009.sysbench",
         parameters={
             "seconds": Parameter(kind="float", unit="s", low=1, high=1200, help="--max-time of sysbench, of each run"),

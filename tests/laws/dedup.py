@@ -107,15 +107,15 @@ def end_of(**changed):
 
 def of_writes():
     """Objects of duplicates and of uniques, both in memory."""
-    for found in (0.0, 1.0):
-        end = end_of(n_duplicate=500, n_unique=500, found_share=found)
-        n, probed = end.counts, 2 if found else 4       # an indirect block and a leaf, in one object or in both
+    for share in (0.0, 1.0):
+        end = end_of(n_duplicate=500, n_unique=500, found_share=share)
+        n, probed = end.counts, 2 if share else 4       # an indirect block and a leaf, in one object or in both
         _holds(n["blocks"] > 100, "blocks are written")
         wanted = probed * n["lookups"] + 2 * n["touched"]
         _holds(0 <= n["hits"] - wanted <= 4 * end.threads, "a new block is looked for in both objects, a known one in one")
         _holds(n["table_writes"] >= COPIES * n["dirtied"] > 0, "a leaf is written in three copies")
         _holds(n["io_writes"] == n["table_writes"] + n["data_bytes"] // BASE.block_bytes, "what is counted is written")
-        _holds((n["data_bytes"] == 0) == bool(found), "data of duplicates are not written, and others are")
+        _holds((n["data_bytes"] == 0) == bool(share), "data of duplicates are not written, and others are")
         _holds(end.is_path_dirty, "what is above a leaf is written, too")
 
 

@@ -30,7 +30,6 @@ CLAIMS = tuple(f"{RUN} {name}" for name in QUANTITIES)     # see `claim_predicti
 RUN_S = 120.0           # a run of synchronous writes: four groups of 30 s
 GROWN = 2**18           # entries of a table that is grown; larger ones are taken to be like it
 MANY_LEAVES = 2048      # of a table that a group touches; larger ones, and groups, are scaled down together
-ENSEMBLE = "dedup-costs"
 LABELS = {("sha_code", "plain C"): "SHA-256 in plain C", ("sha_code", "assembler"): "SHA-256 in assembler",
           ("entry_chunks", 5): "entries of five chunks", ("entry_chunks", 4): "entries of four chunks",
           ("table_block_kib", 4): "table blocks of 4 KiB", ("table_block_kib", 16): "table blocks of 16 KiB",
@@ -105,7 +104,7 @@ def predict(draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble: a row per case. Nothing is fitted, because no level is printed."""
     unknown = known()
     return ensembles.run(ensembles.cases(unknown, draws, seeds, seed, ensembles.NUMBERS), _case, variants=(RUN,),
-                         ensemble=kept.Ensemble(ENSEMBLE, __name__, ensembles.parts_of(unknown), ("hardware/*.toml",)))
+                         ensemble=kept.Ensemble("dedup-costs", __name__, ensembles.parts_of(unknown), ("hardware/*.toml",)))
 
 
 def _case(values: dict, seed: int, _variant: str) -> dict[str, float]:

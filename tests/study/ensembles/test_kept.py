@@ -228,8 +228,8 @@ def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp
     monkeypatch.setattr(project, "DATA", tmp_path)
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     monkeypatch.setattr(plan, "digest_of_files", lambda paths: str([path.read_bytes() for path in paths]))
-    for name in ("claims.toml", "published/a.toml", "priors.toml", "hardware/a.toml"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in (pattern.replace("*", "a") for pattern in catalogue.STUDY["06_exchange"].reads):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     file = tmp_path / "ensembles" / "exchange.parquet"
     ids = []

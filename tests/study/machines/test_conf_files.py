@@ -212,10 +212,10 @@ def test_tabs_around_the_sign_of_equality_are_blanks(tmp_path):
 
 
 def test_names_and_values_that_are_wrong_are_told_at_once():
-    with pytest.raises(ValueError, match="has no setting") as told:
+    with pytest.raises(ValueError, match="has no setting") as refusal:
         conf.check("postgres", {"synchronous_commmit": "off", "max_wal_size": "lots", "checkpoint_timeout": "15x"})
     for wrong in ("'synchronous_commmit'", "max_wal_size is 'lots'", "checkpoint_timeout is '15x'"):
-        assert wrong in str(told.value)
+        assert wrong in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", ["loose-innodb_foo", "loose_galera_x"])

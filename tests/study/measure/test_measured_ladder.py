@@ -350,8 +350,8 @@ def test_a_rung_whose_log_lies_on_another_device_is_not_predicted_and_that_is_to
     other = {"machine.log.device_is": "another", "machine.log.filesystem": "tmpfs"}
     apart = same._replace(runs=[run._replace(params=run.params | other) for run in same.runs])
     assert "log-apart" not in predicted.scenarios(apart)
-    said = predicted.not_predicted(apart)
-    assert said.startswith("Measured and not predicted: log-apart.")
-    assert "(tmpfs)" in said
+    sentence = predicted.not_predicted(apart)
+    assert sentence.startswith("Measured and not predicted: log-apart.")
+    assert "(tmpfs)" in sentence
     [measured_tps] = sets.rates(apart).set_index("rung").tps[["log-apart"]]
-    assert f"TPS: {measured_tps:,.0f}." in said
+    assert f"TPS: {measured_tps:,.0f}." in sentence

@@ -394,5 +394,5 @@ def test_all_mistakes_are_told_at_once(tmp_path):
     (GDISK, True), (GPART, True), (NEW, False), (DUMP, False), (PARTED_PEOPLE, False)])
 def test_a_missing_end_is_noticed_or_told_to_be_invisible(tmp_path, text, is_told):
     (tmp_path / "table.txt").write_text(text)
-    said = alignment.notes(alignment.of_file(tmp_path / "table.txt", "8K", None))
-    assert any("rows missing at its end cannot be seen" in sentence for sentence in said) != is_told
+    sentences = alignment.notes(alignment.of_file(tmp_path / "table.txt", "8K", None))
+    assert any("rows missing at its end cannot be seen" in sentence for sentence in sentences) != is_told

@@ -133,8 +133,8 @@ def test_of_a_ladder_the_first_rung_and_the_base_are_taken(runs, tmp_path):
     looked_at = chosen.read("mine")
     compared = comparison.compare(looked_at, "filebench.intervals.rate", "", "")
     assert (compared.before, compared.after) == ("mine/defaults", "mine/checkpoints")
-    said = comparison.taken(compared, "", "", 3)
-    assert said.startswith("Compared are mine/defaults and mine/checkpoints, of 3 labels: the rung that changes nothing")
+    sentence = comparison.taken(compared, "", "", 3)
+    assert sentence.startswith("Compared are mine/defaults and mine/checkpoints, of 3 labels: the rung that changes nothing")
     other = comparison.compare(looked_at, "filebench.intervals.rate", "mine/more-clients", "")
     assert other.before == "mine/more-clients"
     assert "of what was not asked for" in comparison.taken(other, "mine/more-clients", "", 3)
