@@ -36,13 +36,15 @@ class Comparison(NamedTuple, Generic[Machine, Run]):
 class Drawn(NamedTuple):
     """What a draw of an experiment is made of: what is not known, and what simulates each variant with values of it.
     `ensemble` says what else than the values makes it what it is. `printed_runs`: the published run of each variant; nothing
-    is simulated from it. `compared`, where ratios or shares are printed: draws with these in columns, and those printed."""
+    is simulated from it. `compared`, where ratios or shares are printed: draws with these in columns, and those printed.
+    `as_simulated`: values as they count, where some cannot be and others stand for them."""
     known: Known
     variants: tuple[str, ...]
     simulate: Simulate
     ensemble: kept.Ensemble
     printed_runs: dict[str, str]
     compared: Callable[[pd.DataFrame], tuple[pd.DataFrame, pd.DataFrame]] | None = None
+    as_simulated: Callable[[dict], dict] | None = None
 
 
 def table_of(runs: Comparison[Machine, Run], quantities: Callable[[Run, Machine], dict[str, float]],

@@ -6,6 +6,8 @@ from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, ORANGE, SKY, canvas, ratio_ticks
 
+LEAST_RATIO = 1e-3      # of a number over what was printed, on a logarithmic axis
+
 
 def intervals(table: pd.DataFrame, published: float, label: str) -> Figure:
     """Rows of (what, low, middle, high) against one published number; a row without an interval is a dot."""
@@ -95,20 +97,21 @@ def what_is_left(table: pd.DataFrame, by_chance: float, labels: dict[str, str]) 
 
 
 def nearest(table: pd.DataFrame, labels: dict[str, str], trusted: float) -> Figure:
-    """Each printed number of the machine nearest to all, over what was printed (`study.ensembles.nearest_machine.beside`).
-    `labels` of numbers in words; `trusted`: a factor, how far off blind predictions were."""
-    figure, axes = canvas(aspect=0.3 + 0.075 * len(table))
-    places, shown = np.arange(len(table))[::-1], table.printed.to_numpy(float)
-    low, high = (np.maximum(table[end].to_numpy(float), 1e-3 * shown) / shown for end in ("least", "most"))
+    """Each printed number of the machine nearest to all, over what was printed (`study.ensembles.nearest_machine.beside`); a
+    printed 0 is left out. `labels` of numbers in words; `trusted`: a factor, how far off blind predictions were."""
+    shown = table[table.printed > 0]
+    figure, axes = canvas(aspect=0.3 + 0.075 * len(shown))
+    places = np.arange(len(shown))[::-1]
+    low, mean, high = (np.maximum(shown[end] / shown.printed, LEAST_RATIO) for end in ("least", "mean", "most"))
     axes.axvspan(1 / trusted, trusted, color=SKY, alpha=0.25, lw=0, label=f"a factor of {trusted:.2g}")
     axes.axvline(1, color=BLACK, lw=0.8, ls="--", label="published")
     axes.hlines(places, low, high, color=BLUE, lw=3, alpha=0.5, label="least to most of its seeds")
-    axes.plot(np.maximum(table["mean"].to_numpy(float), 1e-3 * shown) / shown, places, "o", color=BLUE, ms=4, label="mean")
+    axes.plot(mean, places, "o", color=BLUE, ms=4, label="mean")
     axes.set_xscale("log")
     axes.set_xlim(min(0.95 / trusted, 0.9 * low.min()), max(1.05 * trusted, 1.1 * high.max()))
     ratio_ticks(axes.xaxis)
-    axes.set_yticks(places, [labels.get(number, number) for number in table.number])
-    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.set_yticks(places, [labels.get(number, number.replace("/", "\n", 1)) for number in shown.number])
+    axes.set_ylim(-0.6, len(shown) - 0.4)
     axes.set_xlabel("model over published")
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)

@@ -72,9 +72,11 @@ def _chosen(name: str, module: str, parameters: dict[str, Any], drawn: Drawn, dr
     columns = facts.column.tolist()
     means = np.exp(np.log(made[columns].clip(lower=LEAST)).groupby(made.index // SEEDS).mean())
     best = int(_off(means, facts).argmin())
-    chosen = made.iloc[best * SEEDS]
+    chosen = made.iloc[best * SEEDS][values].to_dict()
+    if drawn.as_simulated:
+        chosen = drawn.as_simulated(chosen)
     return Machine(of=nearest_machine.digest_of(drawn),
-                   values=chosen[values].to_dict(), seeds=tuple(seeds), factor=float(_off(means, facts).iloc[best]),
+                   values=chosen, seeds=tuple(seeds), factor=float(_off(means, facts).iloc[best]),
                    n_draws=len(draws), after_waves=tuple(map(float, least)))
 
 

@@ -324,7 +324,8 @@ def test_figures_show_themselves_and_are_not_shown_again(path):
     for cell in parameters.cells(path):
         if cell.kind == "code":
             tree = ast.parse(cell.source)
-            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("figure")]
+            calls = [node for node in ast.walk(tree)
+                     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("figure")]
             alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
             assert all(call in alone and ast.unparse(call.func) == "record.figure" for call in calls), cell.source
 

@@ -13,7 +13,7 @@ from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, TopVdev
 from model.zfs.vdev.raid import vdev_params
 from study.documents import claims, priors, published
-from study.ensembles import ensembles
+from study.ensembles import ensembles, nearest_machine
 from study.errors import UserError
 from study.experiments.allocator_2010 import appliance, exchange, exchange_machine, order_entry_machine, order_entry_pool
 from study.grades import claim_predictions
@@ -308,3 +308,13 @@ def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(sm
     monkeypatch.setattr(exchange, "run", lambda *case: run(*case, error=ValueError("nothing was written")))
     with pytest.raises(ValueError, match="nothing was written"):
         exchange.predict(2.0, 2, 2, 1)
+
+
+@pytest.mark.parametrize(("notebook", "fill_of"), [
+    ("06_exchange", lambda values: exchange_machine.with_values(20.0, values).pool_fill),
+    ("04_oltp_gain", lambda values: order_entry_machine.with_values(values, n_users=64, record_kib=4, scale=128,
+                                                                    window_s=13.0).pool_fill)])
+def test_the_machine_that_a_search_found_has_the_fill_that_is_simulated(notebook, fill_of):
+    """A fill with too little mail counts as the least that there may be, and is printed so."""
+    values = nearest_machine.read(notebook).values
+    assert fill_of(values) == pytest.approx(values["pool_fill"], rel=0.01)

@@ -105,3 +105,12 @@ def test_intervals_have_a_key_for_each_mark():
     table = pd.DataFrame({"what": ["a", "b"], "low": [1.0, 2.0], "middle": [2.0, 3.0], "high": [3.0, 4.0]})
     key, = predictions.intervals(table, 2.5, "gain (%)").legends
     assert [text.get_text() for text in key.get_texts()] == ["published", "5 to 95 %", "middle"]
+
+
+def test_no_number_of_a_machine_lies_off_the_axis():
+    table = pd.DataFrame({"number": ["a/rate", "b/rate", "c/rate"], "printed": [10.0, 10.0, 0.0], "least": [1.0, 20.0, 0.0],
+                          "mean": [2.0, 25.0, 0.0], "most": [3.0, 40.0, 0.0]})
+    axes, = predictions.nearest(table, {"a/rate": "first"}, 1.4).axes
+    low, high = axes.get_xlim()
+    assert low < 0.1 < 4.0 < high
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["first", "b\nrate"]    # a printed 0 has no ratio
