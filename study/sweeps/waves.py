@@ -70,7 +70,8 @@ def _chosen(name: str, module: str, parameters: dict[str, Any], drawn: Drawn, dr
     cases = draws.loc[np.repeat(first, SEEDS), values].reset_index(drop=True)
     made, _ = compared(drawn, _made(of_values(name, module, parameters, cases, seeds * len(first)), run))
     columns = facts.column.tolist()
-    means = np.exp(np.log(made[columns].clip(lower=LEAST)).groupby(made.index // SEEDS).mean())
+    logs = np.log(made[columns].clip(lower=LEAST))
+    means = np.exp(logs.groupby(made.index // SEEDS).mean(skipna=False))    # what a seed does not have, no mean has
     best = int(_off(means, facts).argmin())
     chosen = made.iloc[best * SEEDS][values].to_dict()
     if drawn.as_simulated:
