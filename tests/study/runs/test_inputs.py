@@ -173,7 +173,10 @@ def test_status_and_dry_run_say_what_would_run_and_run_nothing(study, runs, note
     assert "1 is current; nothing would run" in study("run", path, "--dry-run").stdout
 
     def row():
-        return next(line for line in study("status").stdout.splitlines() if line.startswith(str(path)))
+        """A notebook of one's own is a record: its path, and below it its state."""
+        lines = study("status").stdout.splitlines()
+        place = next(n for n, line in enumerate(lines) if line.startswith(str(path)))
+        return " ".join(lines[place:place + 3])
     assert "current, run on" in row()
     (tmp_path / "runs.csv").write_text("2")
     assert "run with other code, data or parameters" in row()
