@@ -272,7 +272,8 @@ def drawn(seconds: float, **others: Any) -> Drawn:
             return dict.fromkeys(UNITS, math.nan)
 
     ensemble = kept.Ensemble("exchange", __name__, (seconds, ensembles.parts_of(known)))
-    return Drawn(known, VARIANTS, simulate, ensemble, {}, compared, _as_simulated)
+    return Drawn(known=known, variants=VARIANTS, simulate=simulate, ensemble=ensemble, printed_runs={}, compared=compared,
+                 as_simulated=_as_simulated)
 
 
 def _as_simulated(values: dict) -> dict:

@@ -49,7 +49,7 @@ def drawn(n_runs: int, cycle_runs: int, *, n_users: int, record_kib: float, scal
         return {name: row[f"{variant}/{name}"] for name in names}
 
     ensemble = kept.Ensemble("order-entry", __name__, (fixed, n_runs, cycle_runs, ensembles.parts_of(known)))
-    return Drawn(known, (AFTER,), simulate, ensemble, {}, compared)
+    return Drawn(known=known, variants=(AFTER,), simulate=simulate, ensemble=ensemble, printed_runs={}, compared=compared)
 
 
 def _as_shares(numbers: pd.DataFrame) -> pd.DataFrame:

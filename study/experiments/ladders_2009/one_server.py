@@ -29,7 +29,8 @@ def drawn(name: str, of: tuple[Ladder, ...], length: float) -> Drawn:
 
     ensemble = kept.Ensemble(name, __name__, length, ladders.READS)
     printed = at_once.runs_of(DOCUMENT)
-    return Drawn(_known(of), tuple(places), simulate, ensemble, {name: printed[name] for name in places})
+    return Drawn(known=_known(of), variants=tuple(places), simulate=simulate, ensemble=ensemble,
+                 printed_runs={name: printed[name] for name in places})
 
 
 def _known(of: tuple[Ladder, ...]) -> Known:

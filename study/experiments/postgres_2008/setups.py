@@ -258,7 +258,8 @@ def _drawn(scale: int) -> Drawn:
         return both, history_matching.printed(both, printed_runs)
 
     ensemble, printed_runs = kept.Ensemble("postgres-checkpoints", __name__, scale, HARDWARE), at_once.runs_of(DOCUMENT)
-    return Drawn(known(), PREDICTED, simulate, ensemble, printed_runs, compared)
+    return Drawn(known=known(), variants=PREDICTED, simulate=simulate, ensemble=ensemble, printed_runs=printed_runs,
+                 compared=compared)
 
 
 def _with_ratios(results: pd.DataFrame) -> pd.DataFrame:

@@ -270,8 +270,9 @@ def drawn(**parameters: Any) -> Drawn:
 def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
     machine = machine._replace(disk=SheetParams())
     known = priors.read(EXPERIMENT)
-    return Drawn(known, VARIANTS, case_of(machine, seed, runs, with_values, run, quantities),
-                 kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known))), PRINTED_RUNS)
+    return Drawn(known=known, variants=VARIANTS, simulate=case_of(machine, seed, runs, with_values, run, quantities),
+                 ensemble=kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known))),
+                 printed_runs=PRINTED_RUNS)
 
 
 EFFECT = Effect("summary.rate", "gain", {
