@@ -151,12 +151,13 @@ class OneChanged(sources.Digests):
 
 
 @pytest.mark.parametrize(("changed", "repeated"), [
-    # Machines of the reader's own can have Oracle, and so can those of the blind trials, whose error 01 and 02 tell.
-    ("model/databases/oracle/step.py", {"01", "02", "07", "08", "09", "10", "12", "14", "15", "91"}),
+    # Machines of the reader's own can have Oracle, and so can those of the blind trials, whose error 01, 02, 04 and 06 tell.
+    # 05 reads the record of 04.
+    ("model/databases/oracle/step.py", {"01", "02", "04", "05", "06", "07", "08", "09", "10", "12", "14", "15", "91"}),
     ("model/simulations/sequential_reads/events.py", {"02"}),
     # Filled pools.
-    ("model/zfs/metaslab/metaslab_group.py", {"01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "12", "14", "15",
-                                               "90", "91"}),
+    ("model/zfs/metaslab/metaslab_group.py", {"01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "12", "13", "14",
+                                               "15", "90", "91"}),
     ("model/simulations/order_entry/log_blocks.py", {"03", "04", "05", "06"}),
     ("study/figures/ladders.py", {"07", "08"}),
     ("study/runs/guard.py", {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "14",
