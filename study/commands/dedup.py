@@ -12,6 +12,8 @@ from study.console import out, page
 if TYPE_CHECKING:
     from study.machines.dedup_pool import Forecast
 
+NEAR = 0.9              # of what the one who writes can give: a rate above is limited by that
+
 
 def dedup(
     file: Annotated[Path, typer.Argument(help="What `zdb -DD`, `zdb -S` or `zpool status -D POOL` printed.")],
@@ -58,6 +60,14 @@ def _say(made: "Forecast") -> None:
     reach = "" if made.room_data_bytes is None else f", {made.room_data_bytes / tib:.2f} TiB of different data"
     lines |= {"room in memory": f"{made.room_bytes / gib:.3f} GiB for metadata: {made.room_entries:.3g} entries{reach}",
               "writes, simulated": f"{made.with_mb_per_s:.1f} MB/s with dedup, {made.without_mb_per_s:.1f} MB/s without, "
-                                   "by the rules of 2010",
+                                   f"by the rules of 2010{_limit(made)}",
               "does it pay?": f"{'yes' if made.pays else 'no'}: {made.reason}"}
     out.print(page(lines))
+
+
+def _limit(made: "Forecast") -> str:
+    """What a rate says that is as fast as the one who writes."""
+    from study.machines import dedup_pool
+    most = dedup_pool.COPY_RATE / 1e6
+    is_limited = max(made.with_mb_per_s, made.without_mb_per_s) > NEAR * most
+    return f"; the one who writes gives {most:.0f} MB/s at most, so disks may take more" if is_limited else ""
