@@ -81,7 +81,7 @@ def exit_raises() -> None:
     def leave(_: ExitAutocall, code: Any = None, **__: Any) -> None:
         raise SystemExit(*([] if code is None else [code]))
 
-    ExitAutocall.__call__ = ZMQExitAutocall.__call__ = leave
+    ExitAutocall.__call__ = ZMQExitAutocall.__call__ = leave    # type: ignore[assignment]
 
 
 def main() -> None:
