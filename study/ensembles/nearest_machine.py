@@ -23,7 +23,8 @@ from study.errors import UserError
 from study.project import DATA, data_file, digest, write_atomically
 
 FOLDER = "nearest"
-NO_EFFECT = " (no effect here)"
+NEGLIGIBLE = 0.01       # of a number: a condition that moves none of them by so much has no effect
+NO_EFFECT = f" (no effect here: under {NEGLIGIBLE:.0%})"
 LEAST = 1e-12           # of numbers whose logarithms are taken
 OTHER = " It was looked for with the notebook's own parameters, and these are others."
 HEAD = "# The machine nearest to all printed numbers, as `study sweep --waves --keep` found it: docs/sweeps.md."
@@ -119,7 +120,7 @@ def _changes(results: pd.DataFrame, known: Known) -> list[tuple[Any, Switch]]:
 
 def described(machine: Machine, known: Known, results: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     """Condition by condition and number by number: what, value, and where in its range (% below it; of a choice nan). A
-    condition that changes no printed number is said to be without effect. Numbers of a drive that the machine does not
+    condition that hardly changes a printed number is said to be without effect. Numbers of a drive that the machine does not
     have are left out."""
     idle = without_effect(results, facts, known)
     chosen = {switch.name: readable.choice(switch, machine.values[switch.name]) for switch in known.switches}
@@ -132,11 +133,12 @@ def described(machine: Machine, known: Known, results: pd.DataFrame, facts: pd.D
 
 
 def without_effect(results: pd.DataFrame, facts: pd.DataFrame, known: Known) -> set[str]:
-    """Conditions of which no other choice changes a printed number, under the first seed."""
+    """Conditions of which no other choice changes a printed number by `NEGLIGIBLE`, under the first seed."""
     numbers, changes = results[facts.column].astype(float), _changes(results, known)
     own = numbers[results.part == "seed"].iloc[0]
     return {switch.name for _, switch in changes} - {
-        switch.name for row, switch in changes if not np.array_equal(numbers.loc[row], own, equal_nan=True)}
+        switch.name for row, switch in changes
+        if not np.allclose(numbers.loc[row], own, rtol=NEGLIGIBLE, atol=0, equal_nan=True)}
 
 
 def _is_of_other_drive(name: str, machine: Machine, known: Known) -> bool:

@@ -61,12 +61,15 @@ def test_it_says_where_in_its_range_a_number_is(around):
     assert nearest_machine.described(MACHINE, KNOWN, around, FACTS).set_index("what").place["size"] == pytest.approx(50)
 
 
-def test_a_condition_that_changes_no_printed_number_is_said_to_be_without_effect(around):
+def test_a_condition_that_hardly_changes_a_printed_number_is_said_to_be_without_effect(around):
     assert nearest_machine.without_effect(around, FACTS, KNOWN) == set()
     own = around[around.part == "seed"].iloc[0]
     idle = around.assign(**{column: own[column] for column in FACTS.column})
     described = nearest_machine.described(MACHINE, KNOWN, idle, FACTS).set_index("what")
     assert described.value["mode"].endswith(nearest_machine.NO_EFFECT)
+    hardly = idle.assign(**{column: idle[column] * (1 + 0.9 * nearest_machine.NEGLIGIBLE * (idle.part == "structure"))
+                            for column in FACTS.column})
+    assert nearest_machine.without_effect(hardly, FACTS, KNOWN) == {"mode"}
     one_matters = idle.copy()
     one_matters.loc[one_matters.index[-1], FACTS.column[0]] += 1        # it is enough if one choice does something
     assert nearest_machine.without_effect(one_matters, FACTS, KNOWN) == set()
