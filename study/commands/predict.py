@@ -1,5 +1,6 @@
 """`study predict`: what a database would do on a machine of the user's own."""
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,8 +54,8 @@ def predict(
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
     if against is not None:
-        _compare(mine, against, draws, {"--out": to, "--dry-run": dry_run or None, "--seeds": seeds if seeds > 1 else None},
-                 as_json)
+        of_one: dict[str, object] = {"--out": to, "--dry-run": dry_run or None, "--seeds": seeds if seeds > 1 else None}
+        _compare((scenario, mine), against, draws, of_one, as_json)
         return
     if to is not None:
         refuse_unwritable(to)
@@ -89,8 +90,9 @@ def predict(
     give(json.loads(prediction.as_json(predicted, calibrated)), as_json, say)
 
 
-def _compare(mine: "Scenario", other: Path, draws: int, of_one: dict[str, object], as_json: bool) -> None:
-    """What the change to the machine of the file `other` gains; `of_one`: options that are of one machine, if given."""
+def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Mapping[str, object], as_json: bool) -> None:
+    """What the change from a machine, and its file, to that of the file `other` gains; `of_one`: options that are of one
+    machine, if given."""
     from study.machines import scenario as scenarios
     from study.predictions import advise, against
     from study.runs import progress
@@ -101,11 +103,11 @@ def _compare(mine: "Scenario", other: Path, draws: int, of_one: dict[str, object
     changed = scenarios.read(other)
     err.print(f"simulating {2 * draws} runs: a few minutes")
     with console.counting("runs") as tell, progress.telling(tell):
-        made = against.compare(mine, changed, draws)
-    taken = advise.taken_after_hours(mine)
+        made = against.compare(mine[1], changed, draws)
+    taken = advise.taken_after_hours(mine[1])
 
     def say() -> None:
-        against.say(made, out)
+        against.say(made, out, f"{mine[0].name} ({made.before})", f"{other.name} ({made.after})")
         for line in taken:
             out.print(f"taken by default: {line}", soft_wrap=True)
     give(made._asdict() | {"says": against.sentence(made)}, as_json, say)

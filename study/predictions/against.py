@@ -63,13 +63,13 @@ def sentence(made: Comparison) -> str:
     return f"the second is {said}: {middle} TPS ({low} to {high}, 5 to 95 % of {made.n_draws} draws)"
 
 
-def say(made: Comparison, out: Console) -> None:
-    """For the terminal."""
+def say(made: Comparison, out: Console, before: str, after: str) -> None:
+    """For the terminal; `before` and `after`: how the two are called."""
     shown = console.table("50 % of the draws", "before", "after", "unit")
     for row in made.table.itertuples():
         shown.add_row(predict.READABLE.get(row.quantity, row.quantity), console.number(row.before),
                       console.number(row.after), row.unit)
-    out.print(f"before: {made.before}; after: {made.after}", soft_wrap=True)
+    out.print(f"before: {before}; after: {after}", soft_wrap=True)
     out.print(sentence(made), soft_wrap=True)
     out.print(shown)
     size = f", and made smaller alike, {made.smaller_by:.3g} times" if made.smaller_by > 1 else ""
