@@ -52,8 +52,9 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
     gain = tps[1] / tps[0]
     middle = [predict.table(runs[runs.scenario == place]).set_index(["quantity", "unit"]).middle for place in (0, 1)]
     table = pd.concat(middle, axis=1, keys=["before", "after"]).reset_index()
-    return Comparison(before.title, after.title, intervals.interval(gain), advise.sign(gain), table, size or 1.0, draws,
-                      bool(runs.is_whole.all()))
+    return Comparison(
+        before=before.title, after=after.title, gain=intervals.interval(gain), sign=advise.sign(gain), table=table,
+        smaller_by=size or 1.0, n_draws=draws, is_whole=bool(runs.is_whole.all()))
 
 
 def sentence(made: Comparison) -> str:
