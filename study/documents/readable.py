@@ -3,10 +3,13 @@
     readable.number(prior, 8.5e6)           "8.5 ms", of one in ns
     readable.ends(prior)                    ("8.46 to 8.98 ms", "8.72 ms"): all in one unit
     readable.choice(switch, 17179869184)    "16 GiB", of one whose name ends in _bytes
+    table.pipe(readable.scaled, ["before", "after"])        3.3 MB/s in place of 3302604.8 B/s
 """
 from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING
+
+import pandas as pd
 
 if TYPE_CHECKING:
     from study.documents.priors import Prior, Switch
@@ -44,6 +47,15 @@ def choice(switch: "Switch", value: object) -> str:
     if switch.name.endswith(("_pct", "_percent")):
         return f"{value} %"
     return str(value)
+
+
+def scaled(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """A table whose rows have a `unit`, with the numbers in `columns` in the largest unit in which the first is not too
+    small."""
+    rows = zip(frame["unit"], frame[columns[0]], strict=True)
+    units = [_largest(LARGER.get(unit, ()), unit, value) for unit, value in rows]
+    sizes = pd.Series([size for _, size in units], frame.index)
+    return frame.assign(unit=[unit for unit, _ in units], **{name: frame[name] / sizes for name in columns})
 
 
 def _bytes(name: str, value: float) -> float | None:

@@ -2,6 +2,7 @@
 import re
 import tomllib
 
+import pandas as pd
 import pytest
 
 from study.documents import priors, readable
@@ -55,3 +56,13 @@ def test_no_number_of_a_sheet_has_an_exponent_or_a_long_number_and_times_have_a_
     for row in table.itertuples():
         assert not re.search(r"\de[+-]\d|\d{6}", f"{row.range} {row.central}"), row
         assert row.central.endswith("s") or not row.name.endswith("_ns"), row
+
+
+def test_rows_of_a_table_are_in_the_unit_of_their_first_number_and_ratios_stay():
+    frame = pd.DataFrame({"unit": ["B/s", "ms", "1/s"], "before": [3.3e6, 2.0, 1e7], "after": [9e5, 4.0, 2e7],
+                          "ratio": [0.3, 2, 2]}, index=["a", "b", "c"])
+    made = readable.scaled(frame, ["before", "after"])
+    assert made.unit.tolist() == ["MB/s", "ms", "1/s"]
+    assert made.before.tolist() == [3.3, 2.0, 1e7]
+    assert made.after.tolist() == pytest.approx([0.9, 4.0, 2e7])
+    assert made.ratio.tolist() == frame.ratio.tolist()
