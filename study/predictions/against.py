@@ -60,8 +60,8 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
 def sentence(made: Comparison) -> str:
     """Which is faster, by how much."""
     low, middle, high = (f"{end - 1:+.1%}" for end in made.gain)
-    said = EQUAL if made.gain.low == made.gain.high == 1 else SAID[made.sign]
-    return f"the second is {said}: {middle} TPS ({low} to {high}, 5 to 95 % of {made.n_draws} draws)"
+    words = EQUAL if made.gain.low == made.gain.high == 1 else SAID[made.sign]
+    return f"the second is {words}: {middle} TPS ({low} to {high}, 5 to 95 % of {made.n_draws} draws)"
 
 
 def say(made: Comparison, out: Console, before: str, after: str) -> None:

@@ -44,8 +44,8 @@ def _content(disk: str, n_disks: int, layout: str, memory_gib: float, record_kib
 def taken_by_default(machine: Scenario) -> tuple[str, ...]:
     """What the choices of `machine` leave open, and what is taken: a line for each section, and one for hours of work."""
     data = machine.pool.data
-    said = _content(data.sheet, data.count, data.layout, 1.0, 1, 1, 1)
-    return *predict.taken_by_default(said, machine), *advise.taken_after_hours(machine)
+    content = _content(data.sheet, data.count, data.layout, 1.0, 1, 1, 1)
+    return *predict.taken_by_default(content, machine), *advise.taken_after_hours(machine)
 
 
 def _refuse_two_kinds_of_disk(*sheets: str) -> None:
