@@ -1,20 +1,27 @@
 """`study predict`: what a database would do on a machine of the user's own."""
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from study import console, given_files
 from study.commands.result import Json, give
 from study.console import err, out
+from study.errors import UserError
 from study.project import refuse_overwriting, refuse_unwritable
+
+if TYPE_CHECKING:
+    from study.machines.scenario import Scenario
 
 
 def predict(
     scenario: Annotated[Path, typer.Argument(help="A TOML file, or the name of one in data/scenarios.")],
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
+    against: Annotated[Path | None, typer.Option(
+        help="A changed scenario: print what the change gains, as `study advise` judges a step.")] = None,
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be simulated and what is taken by default; run "
@@ -28,12 +35,17 @@ def predict(
 
     Takes one to four minutes, the first of them for compiling.
 
+    Of two predictions by themselves no gain follows, as a large machine is made smaller for its run. --against compares two
+    under the same draws, in one size.
+
     Example: study predict data/scenarios/nvme-mirror.toml
+    Example: study predict mine.toml --against changed.toml
 
     How far off such predictions are: docs/predicting.md.
     """
     from study.machines import scenario as scenarios
     from study.machines.simulate import checked
+    from study.predictions import against as comparison
     from study.predictions import bounds, model_error
     from study.predictions import predict as prediction
     from study.runs import progress
@@ -41,6 +53,10 @@ def predict(
     given_files.refuse_endless(scenario, given_files.TEXT)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
+    if against is not None:
+        of_one: dict[str, object] = {"--out": to, "--dry-run": dry_run or None, "--seeds": seeds if seeds > 1 else None}
+        _compare((scenario, mine), against, draws, of_one, as_json)
+        return
     if to is not None:
         refuse_unwritable(to)
         refuse_overwriting(to, scenario)
@@ -68,6 +84,30 @@ def predict(
         out.print(f"first row: {model_error.in_words(error)}", soft_wrap=True)
         out.print(bounds.sentence(shares), soft_wrap=True)
         out.print("\n".join(["taken by default:", *(f"  {line}" for line in taken)]), soft_wrap=True)
+        out.print(comparison.HINT, soft_wrap=True)
         if to is not None:
             out.print(f"written to {to}", soft_wrap=True)
     give(json.loads(prediction.as_json(predicted, calibrated)), as_json, say)
+
+
+def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Mapping[str, object], as_json: bool) -> None:
+    """What the change from a machine, and its file, to that of the file `other` gains; `of_one`: options that are of one
+    machine, if given."""
+    from study.machines import scenario as scenarios
+    from study.predictions import advise, against
+    from study.runs import progress
+    if given := [name for name, value in of_one.items() if value is not None]:
+        raise UserError(f"--against compares two machines and {given[0]} is of one; leave one of the two out")
+    other = scenarios.named(other)
+    given_files.refuse_endless(other, given_files.TEXT)
+    changed = scenarios.read(other)
+    err.print(f"simulating {2 * draws} runs: a few minutes")
+    with console.counting("runs") as tell, progress.telling(tell):
+        made = against.compare(mine[1], changed, draws)
+    taken = advise.taken_after_hours(mine[1])
+
+    def say() -> None:
+        against.say(made, out, f"{mine[0].name} ({made.before})", f"{other.name} ({made.after})")
+        for line in taken:
+            out.print(f"taken by default: {line}", soft_wrap=True)
+    give(made._asdict() | {"says": against.sentence(made)}, as_json, say)

@@ -16,7 +16,7 @@ from scipy.stats import qmc
 
 from model.events.streams import stream
 from study import html_tables
-from study.documents import published
+from study.documents import published, readable
 from study.errors import UserError
 from study.project import data_file
 
@@ -151,26 +151,11 @@ def _differences(known: Known, values: dict) -> dict:
 
 def table(known: Known) -> pd.DataFrame:
     """For readers, in units that people use: name, range, central, source."""
-    rows: list[tuple] = [(prior.name + (f" + {prior.less}" if prior.less else ""), *_readable(prior), prior.source)
+    rows: list[tuple] = [(prior.name + (f" + {prior.less}" if prior.less else ""), *readable.ends(prior), prior.source)
                          for prior in known.priors]
-    rows += [(switch.name, ", ".join(map(str, switch.choices)), str(switch.central), switch.source)
-             for switch in known.switches]
+    rows += [(switch.name, ", ".join(readable.choice(switch, each) for each in switch.choices),
+              readable.choice(switch, switch.central), switch.source) for switch in known.switches]
     return pd.DataFrame(rows, columns=["name", "range", "central", "source"])
-
-
-# Larger units of those in `data/priors.toml`, and how much larger.
-LARGER = {"ns": (("s", 1e9), ("ms", 1e6), ("µs", 1e3)), "B/s": (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)),
-          "B": (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)), "ps/B": (("ns/B", 1e3),)}
-
-
-def _readable(prior: Prior) -> tuple[str, str]:
-    """Range and central value, in the largest unit in which the central value is 0.1 or more."""
-    units = (*LARGER.get(prior.unit, ()), (prior.unit, 1.0))
-    unit, size = next((unit, size) for unit, size in units if abs(prior.central) >= 0.1 * size or size == 1)
-    low, high, central = (f"{value / size:,.4g}" if abs(value) < 1e4 * size else f"{value / size:,.0f}"
-                          for value in (prior.low, prior.high, prior.central))
-    behind = "" if unit == "1" else f" {unit}"
-    return f"{low} to {high}{behind}", f"{central}{behind}"
 
 
 def shown(known: Known) -> HTML:

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from study.documents import published
-from study.documents.priors import LARGER, Known, Prior
+from study.documents import published, readable
+from study.documents.priors import Known
 from study.ensembles import ensembles
 from study.ensembles.ensembles import AFTER, BEFORE
 
@@ -105,7 +105,8 @@ def moved(known: Known, matched: Match, tolerance: float) -> pd.DataFrame:
                   100 * (left[switch.name] == choice).mean(), True) for choice in switch.choices]
     for prior in known.priors:
         places = 100 * (draws[prior.name].rank() - 0.5) / len(draws)
-        rows.append((prior.name, readable(prior, left[prior.name].median()), 50.0, places.loc[left.index].mean(), False))
+        value = readable.number(prior, left[prior.name].median())
+        rows.append((prior.name, value, 50.0, places.loc[left.index].mean(), False))
     return pd.DataFrame(rows, columns=["what", "value", "before", "left", "is_choice"])
 
 
@@ -120,8 +121,8 @@ def nearest(known: Known, draws: pd.DataFrame, off: pd.Series) -> pd.DataFrame:
     """The draw that is nearest to all numbers, condition by condition and number by number: what, value, place (% of all
     draws below it; of a choice nan). `off`: a factor for each draw, such as `Match.of_all`."""
     best = off.idxmin()
-    rows = [(switch.name, str(draws[switch.name][best]), np.nan) for switch in known.switches]
-    rows += [(prior.name, readable(prior, draws[prior.name][best]),
+    rows = [(switch.name, readable.choice(switch, draws[switch.name][best]), np.nan) for switch in known.switches]
+    rows += [(prior.name, readable.number(prior, draws[prior.name][best]),
               100 * float((draws[prior.name] < draws[prior.name][best]).mean())) for prior in known.priors]
     return pd.DataFrame(rows, columns=["what", "value", "place"])
 
@@ -217,13 +218,6 @@ def trust(truths: pd.DataFrame, matched: Match) -> str:
 def _width(truths: pd.DataFrame) -> float:
     """Of the range that is left, over that of as many draws at random: the middle of all truths."""
     return float(((truths.highest - truths.lowest) / truths.by_chance).median())
-
-
-def readable(prior: Prior, value: float) -> str:
-    """In the largest unit in which it is 0.1 or more."""
-    units = (*LARGER.get(prior.unit, ()), (prior.unit, 1.0))
-    unit, size = next((unit, size) for unit, size in units if abs(value) >= 0.1 * size or size == 1)
-    return f"{value / size:.3g} {unit}".removesuffix(" 1")
 
 
 def metrics(matched: Match, unit: str, of_trials: float) -> pd.DataFrame:

@@ -15,14 +15,16 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from study.documents import published
-from study.documents.priors import Known
+from study.documents import published, readable
+from study.documents.priors import Known, Switch
 from study.ensembles import ensembles, kept
-from study.ensembles.history_matching import factors, printed, readable
+from study.ensembles.history_matching import factors, printed
 from study.errors import UserError
 from study.project import DATA, data_file, digest, write_atomically
 
 FOLDER = "nearest"
+NEGLIGIBLE = 0.01       # of a number: a condition that moves none of them by so much has no effect
+NO_EFFECT = f" (no effect here: under {NEGLIGIBLE:.0%})"
 LEAST = 1e-12           # of numbers whose logarithms are taken
 FRESH = 10_000          # seeds from here on took no part in any search
 OTHER = " It was looked for with the notebook's own parameters, and these are others."
@@ -105,19 +107,46 @@ def changed(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, known
     own = results[results.part == "seed"].iloc[0]
     off = factors(results, facts).max(axis=1)
     rows = [("as it is", "", "", effect[own.name], off[own.name])]
-    for row in results[results.part == "structure"].index:
-        name = next(switch.name for switch in known.switches if results[switch.name][row] != own[switch.name])
-        rows.append((name, str(own[name]), str(results[name][row]), effect[row], off[row]))
+    for row, switch in _changes(results, known):
+        rows.append((switch.name, readable.choice(switch, own[switch.name]),
+                     readable.choice(switch, results[switch.name][row]), effect[row], off[row]))
     return pd.DataFrame(rows, columns=["condition", "was", "is", "effect", "off by"])
 
 
-def described(machine: Machine, known: Known) -> pd.DataFrame:
-    """Condition by condition and number by number: what, value, and where in its range (% below it; of a choice nan)."""
-    rows: list[tuple] = [(switch.name, str(machine.values[switch.name]), np.nan) for switch in known.switches]
+def _changes(results: pd.DataFrame, known: Known) -> list[tuple[Any, Switch]]:
+    """Each run with one condition changed (a row of `results`), and which."""
+    own = results[results.part == "seed"].iloc[0]
+    return [(row, next(switch for switch in known.switches if results[switch.name][row] != own[switch.name]))
+            for row in results[results.part == "structure"].index]
+
+
+def described(machine: Machine, known: Known, results: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """Condition by condition and number by number: what, value, and where in its range (% below it; of a choice nan). A
+    condition that hardly changes a printed number is said to be without effect. Numbers of a drive that the machine does not
+    have are left out."""
+    idle = without_effect(results, facts, known)
+    chosen = {switch.name: readable.choice(switch, machine.values[switch.name]) for switch in known.switches}
+    rows: list[tuple] = [(name, words + NO_EFFECT * (name in idle), np.nan) for name, words in chosen.items()]
     for prior in known.priors:
-        value = float(machine.values[prior.name])
-        rows.append((prior.name, readable(prior, value), 100 * _place(known, machine, prior.name)))
+        if not _is_of_other_drive(prior.name, machine, known):
+            value = float(machine.values[prior.name])
+            rows.append((prior.name, readable.number(prior, value), 100 * _place(known, machine, prior.name)))
     return pd.DataFrame(rows, columns=["what", "value", "place"])
+
+
+def without_effect(results: pd.DataFrame, facts: pd.DataFrame, known: Known) -> set[str]:
+    """Conditions of which no other choice changes a printed number by `NEGLIGIBLE`, under the first seed."""
+    numbers, changes = results[facts.column].astype(float), _changes(results, known)
+    own = numbers[results.part == "seed"].iloc[0]
+    return {switch.name for _, switch in changes} - {
+        switch.name for row, switch in changes
+        if not np.allclose(numbers.loc[row], own, rtol=NEGLIGIBLE, atol=0, equal_nan=True)}
+
+
+def _is_of_other_drive(name: str, machine: Machine, known: Known) -> bool:
+    """Whether a number is of a sheet that a condition could have chosen, and has not."""
+    sheet, dot, _ = name.partition(".")
+    return bool(dot) and any(sheet in switch.choices and machine.values[switch.name] != sheet for switch in known.switches)
 
 
 def metrics(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, machine: Machine, unit: str) -> pd.DataFrame:

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from study.documents import readable
 from study.documents.priors import Known
-from study.ensembles.history_matching import TOLERANCES, Match, readable
+from study.ensembles.history_matching import TOLERANCES, Match
 
 PARTS = 3               # of the draws, by a number: low, middle, high
 SWITCHES = 5            # choices of a condition at most; what has more values is a number
@@ -118,7 +119,7 @@ def _in_words(column: str, is_above: bool, at: float, known: Known, names: Mappi
         others = [names.get(str(other), str(other)) for other in switch.choices if str(other) != choice]
         return f"{what}: {names.get(choice, choice) if is_above else ' or '.join(others)}"
     prior = next(prior for prior in known.priors if prior.name == name)
-    return f"{what} {'above' if is_above else 'up to'} {readable(prior, at)}"
+    return f"{what} {'above' if is_above else 'up to'} {readable.number(prior, at)}"
 
 
 def metrics(rows: pd.DataFrame) -> pd.DataFrame:

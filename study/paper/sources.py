@@ -30,8 +30,12 @@ ONCE = re.compile(r"#once\[([^\]]*)\]")
 LEDGER = "ledger.toml"
 # What may stand as digits in the text.
 ALLOWED = re.compile(rf"{GIVEN.pattern}|{ONCE.pattern}" r"|#(?:number|unit|claim|picture)\([^()]*\)|#import \"[^\"]*\""
-                     r"|`[^`]*`|//[^\n]*|@[\w-]+|<[\w-]+>")
-DIGITS = re.compile(r"(?<![\w-])\d[\d  ,.]*\d|(?<![\w-])\d")
+                     r"|`[^`]*[A-Za-z][^`]*`|(?<!:)//[^\n]*|@[\w-]+|<[\w-]+>")
+COUNTS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+          "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand").replace(" ", "|")
+# Digits but those of a name (RAID-5), fractions of one letter, and percent in words.
+DIGITS = re.compile(r"(?<!\w)(?<!\w-)\d[\d  ,.]*\d|(?<!\w)(?<!\w-)\d|[\u00bc-\u00be\u2150-\u218b]"
+                    rf"|\b(?i:(?:{COUNTS})\b[ ~-]*)+(?=%|percent\b|per[ ~]cent\b)")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
 QUOTE = re.compile(r'"([^"]+)"')
 HEAD = re.compile(r"^// given (of|besides): (.+)$", re.M)

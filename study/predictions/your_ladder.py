@@ -27,14 +27,25 @@ def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device:
             durability: str, clients: int, scale: int) -> Scenario:
     """PostgreSQL 8.3 under pgbench on ZFS of build b141, with so much chosen."""
     _refuse_two_kinds_of_disk(disk, log_device, cache_device)
+    base = scenario.of(_content(disk, n_disks, layout, memory_gib, record_kib, clients, scale))
     changes: dict = {f"pool.{part}": {"sheet": name} for part, name in (("log", log_device), ("cache", cache_device))
                if name != NO_DEVICE}
-    base = scenario.of({
-        "title": f"{n_disks} x {disk}, {layout}", "host": {"memory_gib": memory_gib},
-        "files": {"era": "b141", "record_kib": record_kib},
-        "pool": {"data": {"sheet": disk, "count": n_disks, "layout": layout, "width": WIDTHS[layout]}},
-        "database": {"kind": "postgres", "clients": clients, "scale": scale}})
     return scenario.changed(base, changes | DURABILITY[durability])
+
+
+def _content(disk: str, n_disks: int, layout: str, memory_gib: float, record_kib: int, clients: int, scale: int) -> dict:
+    """What a scenario's file would say of it."""
+    return {"title": f"{n_disks} x {disk}, {layout}", "host": {"memory_gib": memory_gib},
+            "files": {"era": "b141", "record_kib": record_kib},
+            "pool": {"data": {"sheet": disk, "count": n_disks, "layout": layout, "width": WIDTHS[layout]}},
+            "database": {"kind": "postgres", "clients": clients, "scale": scale}}
+
+
+def taken_by_default(machine: Scenario) -> tuple[str, ...]:
+    """What the choices of `machine` leave open, and what is taken: a line for each section, and one for hours of work."""
+    data = machine.pool.data
+    content = _content(data.sheet, data.count, data.layout, 1.0, 1, 1, 1)
+    return *predict.taken_by_default(content, machine), *advise.taken_after_hours(machine)
 
 
 def _refuse_two_kinds_of_disk(*sheets: str) -> None:

@@ -73,11 +73,23 @@ def without_port(sockets: Path) -> None:
         setattr(IOPubThread, name, function)
 
 
+def exit_raises() -> None:
+    """`exit()` and `quit()` end a cell as `sys.exit()` does. IPython's own stop the kernel a tenth of a second later, and
+    speed would decide which cells still run."""
+    from IPython.core.autocall import ExitAutocall, ZMQExitAutocall
+
+    def leave(_: ExitAutocall, code: Any = None, **__: Any) -> None:
+        raise SystemExit(*([] if code is None else [code]))
+
+    ExitAutocall.__call__ = ZMQExitAutocall.__call__ = leave    # type: ignore[assignment]
+
+
 def main() -> None:
     sockets = Path(sys.argv[sys.argv.index("-f") + 1]).parent
     keeper.keep(sockets, int(os.environ.pop("STUDY_MEMORY", "0")) or None)
     secrets.take(sockets)
     without_port(sockets)
+    exit_raises()
     if folder := os.environ.get("STUDY_OWN"):
         _run_of_own.extend((Path(os.environ["STUDY_RUN"]), Path(folder)))
     sys.addaudithook(watch)

@@ -147,16 +147,16 @@ def _ended(kernel: kernels.Kernel, notebook: nbformat.NotebookNode, plan: Plan, 
             parameters=plan.parameters, engine_name="study", kernel_name="python3", language="python",
             progress_bar=False, kernel=kernel, cell_seconds=limits.cell_seconds, on_cell=at_cell,
             source=_named(plan.notebook), hide=lambda content: secrets.hidden(content, plan.secrets))
-        return _quiet_end(executed)
+        return _quiet_end(executed, plan)
     except CellTimeoutError:
         return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
     except PapermillExecutionError as error:
         executed = _without_marks(plan.folder / f"{plan.name}.ipynb")
-        if not any(_unexpected(cell) for cell in executed.cells):
+        if not any(map(_has_broken, executed.cells)):
             nbformat.write(executed, plan.folder / f"{plan.name}.ipynb")
             return "ok", None
-        message = " ".join(str(error.evalue).split())[:300]
-        return "failed", f"{error.ename} in cell {reached[0]}: {message}"
+        name, message = _complaint(executed.cells[reached[0]], error)
+        return "failed", f"{name} in cell {reached[0]}: {' '.join(message.split())[:300]}".removesuffix(": ")
     except (DeadKernelError, RuntimeError) as error:
         if stopping():
             return "interrupted", f"stopped in cell {reached[0]}"
@@ -187,11 +187,32 @@ def _unexpected(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [output for output in cell.get("outputs", ()) if output.output_type == "error"]
 
 
-def _quiet_end(executed: nbformat.NotebookNode) -> tuple[str, str | None]:
-    """papermill takes `sys.exit(0)` for success and leaves the cells behind it out; it is none."""
+def _has_broken(cell: nbformat.NotebookNode) -> bool:
+    """With an error, or without one in its outputs, as with a magic that is not there."""
+    return bool(_unexpected(cell)) or cell.metadata.get("papermill", {}).get("exception") is True
+
+
+def _complaint(cell: nbformat.NotebookNode, error: PapermillExecutionError) -> tuple[str, str]:
+    """Name and message of what broke a cell. IPython only prints that of a magic that is not there."""
+    printed = [line for output in cell.get("outputs", ()) if output.get("name") == "stderr"
+               for line in output.text.splitlines() if line.startswith("UsageError: ")]
+    if _unexpected(cell) or not printed:
+        return error.ename, str(error.evalue)
+    return "UsageError", printed[-1].removeprefix("UsageError: ")
+
+
+def _quiet_end(executed: nbformat.NotebookNode, plan: Plan) -> tuple[str, str | None]:
+    """papermill takes `sys.exit(0)` and `exit()` for success and leaves the cells behind it out. It is one only if there are
+    none."""
     for index, cell in enumerate(executed.cells):
         for output in _unexpected(cell):
-            return "failed", f"{output.ename} in cell {index}: the cells after it never ran"
+            never_ran = [behind for behind, other in enumerate(executed.cells[index + 1:], index + 1)
+                         if other.cell_type == "code" and other.source.strip()]
+            if never_ran:
+                return "failed", f"{output.ename} in cell {index}: the cells after it never ran"
+            cell.metadata.papermill |= {"exception": False, "status": "completed"}
+            executed.metadata.papermill["exception"] = None
+            nbformat.write(executed, plan.folder / f"{plan.name}.ipynb")
     return "ok", None
 
 

@@ -11,6 +11,7 @@ Parameters are drawn once, so that all readings meet the same machines; switches
 them. Rungs of different readings that are one machine are run once.
 """
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -96,7 +97,8 @@ def shares(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.Da
 
 def tell_apart(every: pd.DataFrame) -> pd.DataFrame:
     """Per quantity and rung: the share (%) of pairs of readings whose intervals do not meet; how far the middles of
-    readings lie apart (largest over smallest), against how wide one is (median of high over low). Best first."""
+    readings lie apart (largest over smallest), against how wide one is (median of high over low). Best first. A ratio to
+    nothing is nan."""
     rows = []
     quantities = [column for column in every.columns if column not in ("reading", "rung", "draw")]
     for quantity, rung in itertools.product(quantities, sorted(every.rung.unique())):
@@ -104,14 +106,16 @@ def tell_apart(every: pd.DataFrame) -> pd.DataFrame:
         separate = (bounds.low.to_numpy()[:, None] > bounds.high.to_numpy()[None, :]).sum()
         pairs = len(bounds) * (len(bounds) - 1) / 2
         rows.append((quantity, rung + 1, 100 * separate / pairs, _times(bounds.middle.max(), bounds.middle.min()),
-                     float(np.median([_times(row.high, row.low) for row in bounds.itertuples()]))))
+                     float(pd.Series([_times(row.high, row.low) for row in bounds.itertuples()]).median())))
     quantities_by_rung = pd.DataFrame(rows, columns=["quantity", "rung", "pairs told apart (%)", "between", "within"])
     return quantities_by_rung.sort_values("pairs told apart (%)", ascending=False, kind="stable", ignore_index=True)
 
 
 def _times(large: float, small: float) -> float:
-    """A ratio that is 1 for nothing at all."""
-    return (large + 1e-9) / (small + 1e-9)
+    """A ratio that is 1 for nothing at all, and nan for something to nothing."""
+    if small <= 0:
+        return 1.0 if large <= 0 else math.nan
+    return large / small
 
 
 def single_steps(ladder: Ladder, results: pd.DataFrame) -> pd.DataFrame:

@@ -246,12 +246,18 @@ def test_the_words_of_grades_are_explained_on_one_claim_before_they_are_used():
     assert "## The rule" in rest
 
 
-def test_the_five_documents_stand_where_readme_leads_first_with_claims_and_grades():
+def test_the_five_documents_stand_in_readme_and_where_it_leads_first_with_claims_and_grades():
     first = re.search(r"\[Five documents\]\((.*?)\)", (ROOT / "README.md").read_text())[1]
     page = (ROOT / first).read_text().split("<!-- end -->", 1)[0]
     assert "| document | author | title | date | claims | grade |" in page
     for path in (ROOT / "data" / "published").glob("*.toml"):
         head = tomllib.loads(path.read_text())["document"]
         assert all(head[key] in page for key in ("id", "author", "title", "date"))
+        author, title, date = (head[key] for key in ("author", "title", "date"))
+        beginning = title.partition("; ")[0].partition(" (")[0]
+        name = rf"{re.escape(author)}, \*{re.escape(beginning)}[^*]*\*.*?{re.escape(date)}"
+        first = re.search(name, words(ROOT / "README.md"))
+        assert first, f"README does not name {author}'s document"
+        assert "*consistent*" in words(ROOT / "README.md")[:first.start()], "grades are explained before it"
     known = {claim.id for claim in claims.read() if claim.predict}
     assert {claim for rows in results_tables.HEADLINES.values() for _, ids in rows for claim in ids} <= known

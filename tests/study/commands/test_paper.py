@@ -29,6 +29,17 @@ def test_a_number_typed_by_hand_is_objected_to(tmp_path):
     assert sources.unknown(source, {"number": {"no/such"}}) == []
 
 
+@pytest.mark.parametrize(("text", "is_typed"), [
+    ("It gains -23 %.", True), ("It gains −23 %.", True), ("It gains $23 %$.", True), ("It gains `23` %.", True),
+    ("It gains ½ more.", True), ("It gains twenty-three %.", True), ("It gains One per cent.", True),
+    ("See https://host/a and 23 of them.", True), ("#let gain = 23", True), ("RAID-5 with `fsync2` and SHA-256.", False),
+    ("Each of two disks, one of ten.", False), ("// 23", False)])
+def test_a_number_is_typed_by_hand_however_it_is_written(tmp_path, text, is_typed):
+    source = tmp_path / "try.typ"
+    source.write_text(text + "\n")
+    assert bool(sources.typed_by_hand(source)) == is_typed
+
+
 def test_there_is_prose_to_look_at():
     assert sum(source.name not in sources.LAYOUT for source in SOURCES) >= 4
 

@@ -120,7 +120,7 @@ def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
     farthest = factors(draws, of(float(draws["before/rate"][truth]), 1e-9)).max(axis=1)
     matched = as_match(draws, farthest)._replace(table=over_tolerances(farthest, effect))
     table = history_matching.nearest(KNOWN, draws, matched.of_all).set_index("what")
-    assert table.value.to_dict() == {"extra": str(draws.extra[truth]), "cost": f"{draws.cost[truth]:.3g} ms",
+    assert table.value.to_dict() == {"extra": "yes" if draws.extra[truth] else "no", "cost": f"{draws.cost[truth]:.3g} ms",
                                      "share": f"{draws.share[truth]:.3g}"}
     numbers = history_matching.metrics(matched, "%", 1.4).set_index("name").value
     assert numbers["matched.nearest-of-all"] == 1

@@ -65,8 +65,31 @@ def test_what_one_condition_does(around):
     assert table["off by"].tolist() == pytest.approx([10 / 7.92, 10 / 3.96, 10 / 1.98])
 
 
-def test_it_says_where_in_its_range_a_number_is():
-    assert nearest_machine.described(MACHINE, KNOWN).set_index("what").place["size"] == pytest.approx(50)
+def test_it_says_where_in_its_range_a_number_is(around):
+    assert nearest_machine.described(MACHINE, KNOWN, around, FACTS).set_index("what").place["size"] == pytest.approx(50)
+
+
+def test_a_condition_that_hardly_changes_a_printed_number_is_said_to_be_without_effect(around):
+    assert nearest_machine.without_effect(around, FACTS, KNOWN) == set()
+    own = around[around.part == "seed"].iloc[0]
+    idle = around.assign(**{column: own[column] for column in FACTS.column})
+    described = nearest_machine.described(MACHINE, KNOWN, idle, FACTS).set_index("what")
+    assert described.value["mode"].endswith(nearest_machine.NO_EFFECT)
+    hardly = idle.assign(**{column: idle[column] * (1 + 0.9 * nearest_machine.NEGLIGIBLE * (idle.part == "structure"))
+                            for column in FACTS.column})
+    assert nearest_machine.without_effect(hardly, FACTS, KNOWN) == {"mode"}
+    one_matters = idle.copy()
+    one_matters.loc[one_matters.index[-1], FACTS.column[0]] += 1        # it is enough if one choice does something
+    assert nearest_machine.without_effect(one_matters, FACTS, KNOWN) == set()
+
+
+def test_numbers_of_a_drive_that_the_machine_has_not_are_left_out(around):
+    drive = Switch(name="drive", of="x", experiments=(), source="a", choices=("slow", "fast"), central="slow")
+    numbers = [KNOWN.priors[0].model_copy(update={"name": f"{sheet}.depth"}) for sheet in ("slow", "fast", "ssd")]
+    machine = MACHINE.model_copy(update={"values": MACHINE.values | {"drive": "slow"} | {row.name: 4.0 for row in numbers}})
+    known = KNOWN._replace(priors=(*KNOWN.priors, *numbers), switches=(*KNOWN.switches, drive))
+    results = around.assign(drive="slow")
+    assert nearest_machine.described(machine, known, results, FACTS).what.tolist()[-2:] == ["slow.depth", "ssd.depth"]
 
 
 def test_it_says_that_it_was_looked_for_with_other_parameters():

@@ -1,5 +1,6 @@
 """The ladders of 2009: every reading is a machine that can be, and no rung has a constant of its own."""
 import itertools
+import math
 
 import pandas as pd
 import pytest
@@ -181,6 +182,14 @@ def test_what_tells_readings_apart():
     table = ladder_questions.tell_apart(every)
     assert table["quantity"].tolist() == ["data.reads", "transactions.rate"]
     assert table["pairs told apart (%)"].tolist() == [100, 0]
+
+
+def test_a_ratio_to_nothing_is_no_number():
+    every = pd.DataFrame([(0, 0, 0, 0.0), (0, 0, 1, 0.0), (1, 0, 0, 8.0), (1, 0, 1, 9.0)],
+                         columns=["reading", "rung", "draw", "data.reads"])
+    (row,) = ladder_questions.tell_apart(every).itertuples()
+    assert math.isnan(row.between)
+    assert 1.0 < row.within < 1.2
 
 
 def test_order_is_that_of_all_rungs():

@@ -206,37 +206,11 @@ def test_advice_and_prediction_judge_alike_how_long_a_run_must_be():
     assert alike[0] == alike[1] == by
 
 
-@pytest.fixture
-def of_twelve():
-    """The field's example on which advice and prediction once had opposite signs; memory is left open."""
-    return scenario.of({
-        "title": "twelve disks in RAID-Z2", "host": {"cpus": 16, "memory_gib": 64, "cpu": 2.5, "system": "linux"},
-        "files": {"kind": "zfs", "era": "openzfs_2017", "record_kib": 128},
-        "pool": {"data": {"sheet": "sata-7k2-1tb", "count": 12, "layout": "raidz2", "ashift": 12}},
-        "database": {"kind": "postgres", "version": 10, "scale": 500, "clients": 8}})
-
-
-@pytest.mark.slow
-def test_what_advice_says_of_a_step_is_what_predictions_before_and_after_it_say(monkeypatch, of_twelve):
-    """Each machine is predicted by itself, so that nothing but one judgement makes runs of one length."""
-    budget = run_length.Budget(6000, 12_000)
-    machine = advise.at_work(of_twelve)
-    tried = [step for step in advise.steps(machine, ()) if step.recipe.id in ("full-page-writes", "max-wal-size")]
-    monkeypatch.setattr(advise, "steps", lambda *_: tried)
-    steps = advise.advise(of_twelve, draws=2, budget=budget).steps.set_index("step")
-    as_it_is = predict.compare([machine], 2, budget=budget).tps
-    assert len(steps) == 2
-    for step in tried:
-        gain = predict.compare([step.after], 2, budget=budget).tps / as_it_is
-        assert (steps.gain_low[step.name], steps.gain_high[step.name]) == pytest.approx(
-            (intervals.interval(gain).low, intervals.interval(gain).high))
-    assert steps.gain_low[the(tried, "full-page-writes")[0].name] > 1
-
-
-def test_what_is_taken_after_hours_is_said_where_the_file_leaves_it_open(of_twelve):
-    (line,) = advise.taken_after_hours(of_twelve)
+def test_what_is_taken_after_hours_is_said_where_the_file_leaves_it_open():
+    machine, _ = advise.read(HERE, "postgres")
+    (line,) = advise.taken_after_hours(machine)
     assert line.startswith("files.warm = true, files.cache_warm = true: ")
-    assert advise.taken_after_hours(advise.at_work(of_twelve)) == ()
+    assert advise.taken_after_hours(advise.at_work(machine)) == ()
     innodb = advise.read(HERE, "innodb")[0]
     assert 'database.start = "warm"' in advise.taken_after_hours(innodb)[0]
 

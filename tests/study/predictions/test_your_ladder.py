@@ -14,3 +14,16 @@ def test_disks_of_two_kinds_are_refused_before_anything_is_simulated():
         your_ladder.machine(**CHOSEN | {"log_device": "savvio-10k1"})
     for device in ("savvio-10k2", "x25-e"):
         assert your_ladder.machine(**CHOSEN | {"log_device": device}).pool.log.sheet == device
+
+
+def test_what_the_choices_leave_open_is_said_with_what_is_taken():
+    lines = your_ladder.taken_by_default(your_ladder.machine(**CHOSEN))
+    host, files, pool, data, database, at_work = lines
+    assert "cpus = " in host
+    assert 'logbias = "latency"' in files
+    assert pool == "pool: fill = 0"
+    assert "ashift = " in data
+    assert "version = 8.3" in database
+    assert at_work.startswith("files.warm = true")
+    for chosen in ("memory_gib", "record_kib", "era = ", "count = ", "clients = ", "scale = ", "sheet = "):
+        assert not any(chosen in line for line in lines), chosen

@@ -73,7 +73,13 @@ def test_the_template_is_never_written(runs, notebook):
                  "4 s", marks=pytest.mark.slow),
     ("wrong", "1 / 0", "failed", "ZeroDivisionError"),
     ("exits", "raise SystemExit(3)", "failed", "SystemExit"),
-    ("leaves", "import sys\nsys.exit(0)", "failed", "SystemExit"),
+    ("leaves", "import sys\nsys.exit(0)", "failed", "SystemExit in cell 3: the cells after it never ran"),
+    ("quits", "raise SystemExit", "failed", "the cells after it never ran"),
+    ("calls_exit", "exit()", "failed", "the cells after it never ran"),
+    ("calls_quit", "quit(0)", "failed", "the cells after it never ran"),
+    ("says_exit", "exit", "failed", "the cells after it never ran"),
+    ("with_code", "exit(3)", "failed", "SystemExit in cell 3: 3"),
+    ("no_magic", "%no_such_magic", "failed", "UsageError in cell 3: Line magic function `%no_such_magic` not found."),
     ("hog", "import numpy as np\nx = np.ones(10**10)", "failed", "MemoryError"),
 ])
 def test_a_run_that_breaks_says_how_and_where(runs, notebook, name, cell, status, reason):
@@ -87,6 +93,14 @@ def test_a_run_that_breaks_says_how_and_where(runs, notebook, name, cell, status
     after = [ran.metadata.papermill["status"] for ran in executed.cells if ran.source == "print('never')"]
     broken = [ran.metadata.papermill["status"] for ran in executed.cells if ran.source == cell]
     assert (broken, after) == (["failed"], ["pending"])
+
+
+@pytest.mark.parametrize("cell", ["exit()", "quit()", "import sys\nsys.exit(0)"])
+def test_an_exit_behind_which_nothing_is_left_to_run_is_no_failure(runs, notebook, cell):
+    outcome = run(plan(notebook("last", "m = n", cell)))
+    assert (outcome.status, outcome.reason) == ("ok", None)
+    executed = nbformat.read(outcome.plan.folder / "last.ipynb", as_version=4)
+    assert {ran.metadata.papermill["status"] for ran in executed.cells} == {"completed"}
 
 
 @pytest.mark.parametrize(("name", "cell", "code"), [

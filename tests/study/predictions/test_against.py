@@ -1,0 +1,79 @@
+"""Advice and prediction say the same of every step: one judgement of how long runs are, and how large machines."""
+import json
+
+import pytest
+from conftest import one_sentence
+
+from study.errors import UserError
+from study.machines import run_length, scenario
+from study.predictions import advise, against
+
+SHORT = run_length.Budget(6000, 12_000)
+# The field's example on which advice and prediction once had opposite signs.
+TWELVE_DISKS = scenario.of({
+    "title": "twelve disks in RAID-Z2", "host": {"cpus": 16, "memory_gib": 64, "cpu": 2.5, "system": "linux"},
+    "files": {"kind": "zfs", "era": "openzfs_2017", "record_kib": 128},
+    "pool": {"data": {"sheet": "sata-7k2-1tb", "count": 12, "layout": "raidz2", "ashift": 12}},
+    "database": {"kind": "postgres", "version": 10, "scale": 500, "clients": 8}})
+ONE_SSD = scenario.of({
+    "title": "MySQL on an SSD", "host": {"cpus": 8, "memory_gib": 16, "cpu": 2.5, "system": "linux"},
+    "files": {"kind": "zfs", "era": "openzfs", "record_kib": 128}, "pool": {"data": {"sheet": "sata-ssd-s4500"}},
+    "database": {"kind": "innodb", "version": 8.0, "rows": 1_000_000, "clients": 8, "seconds": 10}})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", [TWELVE_DISKS, ONE_SSD], ids=lambda machine: machine.title)
+def test_a_step_has_the_sign_in_advice_that_it_has_in_a_comparison_of_both_machines(machine):
+    advice = advise.advise(machine, draws=2, budget=SHORT)
+    tried = {step.name: step.after for step in advise.steps(advise.at_work(machine), ()) if step.after is not None}
+    rows = advice.steps[advice.steps.why_not == ""]
+    assert len(rows) == len(tried) > 5
+    for row in rows.itertuples():
+        made = against.compare(machine, tried[row.step], 2, SHORT)
+        assert tuple(made.gain) == pytest.approx((row.gain_low, row.gain, row.gain_high)), row.step
+        assert made.sign == (row.gain_low > 1) - (row.gain_high < 1), row.step
+        assert (made.sign < 0) == bool(row.why_slower), row.step
+
+
+@pytest.mark.slow
+def test_images_of_pages_cost_something_where_advice_once_said_the_opposite():
+    made = against.compare(TWELVE_DISKS, scenario.changed(TWELVE_DISKS, {"database.conf.full_page_writes": "off"}), 2, SHORT)
+    assert made.sign == 1
+    assert against.sentence(made).startswith("the second is faster: +")
+
+
+def test_machines_of_two_databases_are_not_compared():
+    with pytest.raises(UserError, match=r"^the databases are postgres and innodb, .*; compare two of one kind$"):
+        against.compare(TWELVE_DISKS, ONE_SSD, 2)
+
+
+SMALL = ('title = "{}"\n[files]\nrecord_kib = {}\n[pool.data]\nsheet = "x25-e"\n'
+         '[database]\nkind = "postgres"\nclients = 2\ntransactions = 200\n')
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, record_kib in (("wide", 128), ("narrow", 8)):
+        (tmp_path / f"{name}.toml").write_text(SMALL.format(name, record_kib))
+    return tmp_path
+
+
+def test_a_gain_comes_with_its_interval_and_both_machines(study, files):
+    done = study("predict", files / "wide.toml", "--against", files / "narrow.toml", "--draws", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    low, middle, high = made["gain"].values()
+    assert low <= middle <= high
+    assert made["sign"] == (low > 1) - (high < 1)
+    assert {"tps", "response p95"} <= {row["quantity"] for row in made["table"]}
+
+
+def test_a_machine_against_itself_is_as_fast_in_every_draw(study, files):
+    done = study("predict", files / "wide.toml", "--against", files / "wide.toml", "--draws", 2)
+    assert f"the second is {against.EQUAL}: +0.0% TPS" in done.stdout
+
+
+@pytest.mark.parametrize("option", [["--out", "a.json"], ["--dry-run"], ["--seeds", 2]])
+def test_what_is_of_one_machine_is_not_asked_of_two(study, files, option):
+    done = study("predict", files / "wide.toml", "--against", files / "narrow.toml", *option)
+    assert f"--against compares two machines and {option[0]} is of one; leave one of the two out" in one_sentence(done)
