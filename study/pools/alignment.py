@@ -76,7 +76,7 @@ def of_file(file: Path, block: str, request: str | None) -> Alignment:
         wrong.append(str(errors.of_the_system(error)))
     if wrong:
         raise UserError("; ".join(dict.fromkeys(wrong)))
-    return of_partitions(of_disks, *sizes, is_request_given=request is not None)._replace(
+    return of_partitions(of_disks, sizes[0], sizes[1], is_request_given=request is not None)._replace(
         tells_its_end=partitions.tells_its_end(content))
 
 
@@ -159,8 +159,8 @@ def usual_note(alignment: Alignment) -> str:
     """What a cell of the table has."""
     sizes = {each.request_bytes for each in alignment.usual}
     requests = f"of {size_in_words(sizes.pop())}" if len(sizes) == 1 else "as large as a block"
-    return (f"For each size of blocks, and requests {requests}: blocks that a read reads / that a write reads first / that it "
-            "writes. *Fits*: no request lies across more blocks than it must.")
+    return (f"For each size of blocks, and requests {requests}: blocks that a read reads / that a write reads first / that "
+            "it writes. *Fits*: no request lies across more blocks than it must.")
 
 
 def notes(alignment: Alignment) -> list[str]:

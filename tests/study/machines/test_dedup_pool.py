@@ -52,7 +52,8 @@ def test_a_slow_run_is_made_again_and_longer(monkeypatch, rate, expected):
 
 def test_a_table_far_beyond_the_room_is_simulated_at_the_most_that_matters(monkeypatch):
     machines = []
-    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (Rate(1.0, "reads"), Rate(10.0, "disks")))
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (
+        Rate(1.0, "reads"), Rate(10.0, "disks")))
     made = asked("zol_06_zdb_ddd.txt", size=2**52)
     assert made.full_bytes > dedup_pool.MAX_TIMES * made.room_bytes
     assert machines[0].unique_bytes + machines[0].duplicate_bytes == pytest.approx(dedup_pool.MAX_TIMES * made.room_bytes)
@@ -83,8 +84,10 @@ def test_what_cannot_be_is_one_sentence(changed, named):
 
 
 @pytest.mark.parametrize(("changed", "has_dedup", "words"), [
-    ({}, True, "which wait for their slowest disk"), ({"busiest_share": 0.95}, False, "the disks, of which one is busy 95 %"),
-    ({"bytes_per_s": 3.9e9}, False, "those who write, with 4000 MB/s"), ({"bytes_per_s": 1.2e9}, True, "SHA-256, by 8 threads"),
+    ({}, True, "which wait for their slowest disk"),
+    ({"busiest_share": 0.95}, False, "the disks, of which one is busy 95 %"),
+    ({"bytes_per_s": 3.9e9}, False, "those who write, with 4000 MB/s"),
+    ({"bytes_per_s": 1.2e9}, True, "SHA-256, by 8 threads"),
     ({"bytes_per_s": 1.2e9, "busiest_share": 0.95}, False, "the disks"),
     ({"counts": {"disk_reads": 80, "l2_reads": 20, "lookups": 100}, "busiest_share": 0.95}, True,
      "8 threads wait for 1 reads of the table")])

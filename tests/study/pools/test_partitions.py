@@ -406,7 +406,8 @@ def test_all_usual_blocks_stand_in_one_table_with_the_counts_of_their_own_row(tm
     assert [(each.partition, each.block_bytes) for each in made.usual] == [
         (f"/dev/sdb{i}", 4096 << shift) for i in (1, 2) for shift in range(6)]
     for cost in made.usual:
-        row = next(row for row in alignment.of_file(path, str(cost.block_bytes), None).rows if row.partition == cost.partition)
+        rows = {row.partition: row for row in alignment.of_file(path, str(cost.block_bytes), None).rows}
+        row = rows[cost.partition]
         assert cost[3:] == (row.straddles, row.blocks_read, row.blocks_read_first, row.blocks_written)
     assert [each.straddles for each in made.usual] == [True] * 6 + [False] * 5 + [True]
     assert [len(row) for row in alignment.usual_table(made)] == [len(alignment.usual_columns())] * 2 == [7, 7]
