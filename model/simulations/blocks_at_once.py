@@ -5,7 +5,7 @@
                                                                                    dmu_tx.c, `dmu_tx_count_write`
 
 The calls of `model.filesystems.zfs.calls` take a request block by block. Here what lies behind the first block is read by
-tasks of its own, as soon as the indirect blocks above it are in core (these are waited for one by one: dbuf.c,
+tasks of its own, as soon as the indirect blocks above it are in core. These are waited for one by one (dbuf.c,
 `dbuf_findbp`). The call waits for such a read when it comes there. zfetch sees a block when the call does. Left out: cache
 devices.
 """

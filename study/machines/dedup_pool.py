@@ -80,8 +80,8 @@ class DedupMachine(NamedTuple):
 def with_duplicates(machine: DedupMachine, found_share: float) -> DedupMachine:
     """The machine, with as large a table in all, where `found_share` of the blocks written are there already.
 
-    Six tables that were published (data/priors.toml, found_share) have a share of entries with two references or more that
-    is DUPLICATE_ENTRIES times the share found, within 4 % of all entries. Where a pool goes on as it began, each new
+    Six published tables stand beside found_share in data/priors.toml. Their share of entries with two references or more is
+    DUPLICATE_ENTRIES times the share found, within 4 % of all entries. Where a pool goes on as it began, each new
     entry makes as many of these: so many blocks are the second of their kind.
     """
     duplicates = DUPLICATE_ENTRIES * found_share

@@ -91,11 +91,12 @@ def _power_of_two(text: str, quantity: str) -> int:
 def of_partitions(of_disks: list[partitions.Partition], block_bytes: int, request_bytes: int,
                   is_request_given: bool = False) -> Alignment:
     """`is_request_given`: requests have that size with all usual blocks; else that of the blocks."""
-    return Alignment(block_bytes, request_bytes, _counts(0, request_bytes, block_bytes),
-                     [_row(partition, block_bytes, request_bytes) for partition in of_disks],
-                     [_cost(partition, usual, request_bytes if is_request_given else usual)
-                      for partition in of_disks for usual in USUAL_BLOCKS],
-                     tuple(partition.name for partition in of_disks if partition.is_assumed))
+    return Alignment(
+        block_bytes=block_bytes, request_bytes=request_bytes, aligned=_counts(0, request_bytes, block_bytes),
+        rows=[_row(partition, block_bytes, request_bytes) for partition in of_disks],
+        usual=[_cost(partition, usual, request_bytes if is_request_given else usual)
+               for partition in of_disks for usual in USUAL_BLOCKS],
+        assumed=tuple(partition.name for partition in of_disks if partition.is_assumed))
 
 
 def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Row:
@@ -108,9 +109,10 @@ def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) 
 
 
 def _cost(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Cost:
-    return Cost(partition.name, block_bytes, request_bytes,
-                straddling.straddles(partition.start_bytes, request_bytes, block_bytes),
-                *_counts(partition.start_bytes, request_bytes, block_bytes))
+    read, first, written = _counts(partition.start_bytes, request_bytes, block_bytes)
+    return Cost(partition=partition.name, block_bytes=block_bytes, request_bytes=request_bytes,
+                straddles=straddling.straddles(partition.start_bytes, request_bytes, block_bytes), blocks_read=read,
+                blocks_read_first=first, blocks_written=written)
 
 
 def _counts(start: int, request_bytes: int, block_bytes: int) -> tuple[float, float, float]:
