@@ -62,12 +62,12 @@ def frontier(table: pd.DataFrame) -> Figure:
     labelled = 0.0
     for row in best.itertuples():
         if row.tps > APART * labelled:
-            axes.annotate(f"{row.disks} {row.disk}, {row.memory_gib:g} GiB", (row.cost, row.tps), (-4, 4),
+            axes.annotate(f"{row.disks} disks, {row.memory_gib:g} GiB", (row.cost, row.tps), (-4, 4),
                           textcoords="offset points", fontsize=7, ha="right", va="bottom")
             labelled = row.tps
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(0.35 * table.cost.min(), 1.3 * table.cost.max())
+    axes.set_xlim(0.28 * table.cost.min(), 1.3 * table.cost.max())
     ticks = [250 * 2**i for i in range(8) if table.cost.min() / 2 < 250 * 2**i < 1.3 * table.cost.max()]
     axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
     axes.minorticks_off()
