@@ -57,7 +57,8 @@ def _say(made: "Forecast") -> None:
         lines["table, pool full"] = f"{made.full_bytes / gib:.3f} GiB, of entries as large"
     reach = "" if made.room_data_bytes is None else f", {made.room_data_bytes / tib:.2f} TiB of different data"
     lines |= {"room in memory": f"{made.room_bytes / gib:.3f} GiB for metadata: {made.room_entries:.3g} entries{reach}",
-              "writes, with dedup": f"{made.with_mb_per_s:.1f} MB/s, by the rules of 2010; the limit is {made.with_limit}",
+              "writes, with dedup": f"{made.with_mb_per_s:.1f} MB/s, by the rules of 2010, {100 * made.found_share:.0f} % "
+                                    f"of it found and not written; the limit is {made.with_limit}",
               "writes, without": f"{made.without_mb_per_s:.1f} MB/s; the limit is {made.without_limit}",
               "does it pay?": f"{'yes' if made.pays else 'no'}: {made.reason}"}
     out.print(page(lines))

@@ -199,6 +199,7 @@ class Forecast(NamedTuple):
     room_bytes: float           # for metadata
     room_entries: float
     room_data_bytes: float | None   # of unique data, by entries of this size
+    found_share: float          # of the blocks written: they are in the table, and no data are written
     with_mb_per_s: float
     with_limit: str             # what keeps it from being faster
     without_mb_per_s: float
@@ -246,7 +247,7 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
         entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
         table_bytes=size, is_estimated=table.in_core_bytes is None, is_of_all=table.is_of_all,
         full_bytes=full, room_bytes=room, room_entries=room / each, room_data_bytes=unit and unit * room / each,
-        with_mb_per_s=with_dedup.mb_per_s, with_limit=with_dedup.limit, without_mb_per_s=without.mb_per_s,
+        found_share=found, with_mb_per_s=with_dedup.mb_per_s, with_limit=with_dedup.limit, without_mb_per_s=without.mb_per_s,
         without_limit=without.limit, pays=pays, reason=reason)
 
 
