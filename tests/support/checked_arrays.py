@@ -15,24 +15,36 @@ from model.jit import decorators
 
 
 class Checked(np.ndarray):
-    """So is every view of it."""
+    """So is every view of it. Its two methods are short, as they are called millions of times."""
 
-    def __getitem__(self, i):
-        check(i)
-        return super().__getitem__(i)
+    def __getitem__(self, i, get=np.ndarray.__getitem__):
+        kind = type(i)
+        if kind is tuple:
+            check(i)
+        elif kind not in WITHOUT_SIGN and i < 0:
+            refuse(i)
+        return get(self, i)
 
-    def __setitem__(self, i, value):
-        check(i)
-        super().__setitem__(i, value)
+    def __setitem__(self, i, value, put=np.ndarray.__setitem__):
+        kind = type(i)
+        if kind is tuple:
+            check(i)
+        elif kind not in WITHOUT_SIGN and i < 0:
+            refuse(i)
+        put(self, i, value)
 
 
 WITHOUT_SIGN = {slice, np.ndarray, Checked}
 
 
-def check(i):
-    for part in i if type(i) is tuple else (i,):
+def check(parts):
+    for part in parts:
         if type(part) not in WITHOUT_SIGN and part < 0:
-            raise IndexError(f"{i}: an index below 0")
+            refuse(parts)
+
+
+def refuse(i):
+    raise IndexError(f"{i}: an index below 0")
 
 
 def checked(value):

@@ -49,6 +49,11 @@ if (dialog) state.errors.push(dialog.textContent);
 state.idle = state.ready && panel.sessionContext.session.kernel.status === 'idle';
 return state;
 """
+# In the place of all other notebooks, whose kernels have ended.
+OPEN = """
+for (const widget of [...jupyterapp.shell.widgets('main')]) widget.dispose();
+jupyterapp.commands.execute('docmanager:open', {path: arguments[0]});
+"""
 SLIDE = """
 const handle = document.querySelector('.jp-OutputArea-output .noUi-handle');
 handle.scrollIntoView({block: 'center'});
@@ -121,9 +126,17 @@ def state(browser):
     return {"idle": False}
 
 
+def opened(browser, server, name):
+    """The notebook in front, ready to run. The page of the lab is loaded for the first one and serves the others too."""
+    if not browser.current_url.startswith(server):
+        browser.get(f"{server}/lab/tree/{name}?token=study&reset")
+    else:
+        browser.execute_script(OPEN, name)
+    wait_for(lambda: browser.execute_script(FRONT) == name and state(browser)["idle"], 180)
+
+
 def run_all_cells(browser, server, name):
-    browser.get(f"{server}/lab/tree/{name}?token=study&reset")
-    wait_for(lambda: state(browser)["idle"], 180)
+    opened(browser, server, name)
     browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
     wait_for(lambda: (now := state(browser)).get("errors") or (now["idle"] and now["run"] == now["code"]), 1500)
     return state(browser)
@@ -205,8 +218,7 @@ def keep(browser, name):
 
 def test_links_between_notebooks_open_them_in_the_lab(browser, server):
     """From the index to a notebook, and from there to the next one."""
-    browser.get(f"{server}/lab/tree/index.ipynb?token=study&reset")
-    wait_for(lambda: state(browser)["idle"], 180)
+    opened(browser, server, "index.ipynb")
     for words, path in (("90_model_vs_zfs", "90_model_vs_zfs.ipynb"),
                         ("01, a database with and without the fix", "01_vdev_cache_oltp.ipynb")):
         wait_for(lambda words=words: browser.execute_script(FOLLOW, words), 60)
