@@ -44,7 +44,7 @@ def new_rest(n_processes: int) -> Rest:
 
 @kernel
 def _set(rest, p, first):
-    rest.n_waiting[0] += (first != NOBODY) - (rest.first[p] != NOBODY)
+    rest.n_waiting[0] += int(first != NOBODY) - int(rest.first[p] != NOBODY)
     rest.first[p] = first
 
 
@@ -77,7 +77,7 @@ def _begun(m, now, p, number):
     m.arc.nodes[node, header.MARKS] |= PREFETCHED  # until the call comes there: to be wanted once is once, and not twice
     m.arc.nodes[node, header.READER] = task + 1
     count(m.tally, stat.DATA_READS, 1, now)
-    count(m.tally, stat.READ_FIRST, m.process[p, fs.OPERATION] != READ, now)
+    count(m.tally, stat.READ_FIRST, int(m.process[p, fs.OPERATION] != READ), now)
     m.process[p, fs.HAS_WAITED] = 1
     there = read_block(m, now, m.layout.place[block], n_bytes, 0, task, m.leaves.queue_params.sync_read_priority)
     work(m.tally, m.cpu_ns, p, read_cpu_ns(m.s, m.leaves.n_awaited[task], n_bytes, m.files.record_bytes[file]), now)
