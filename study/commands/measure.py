@@ -165,7 +165,8 @@ def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
     if others == others:
         out.print(f"other programs took {others:.0%} of the processors meanwhile" + (
             "; for rates of the machine alone, measure while nothing else runs" * (others > DISTURBED)), soft_wrap=True)
-    out.print(f"kept as '{label}'; beside the prediction: {notebook_of(label)}", soft_wrap=True)
+    beside = "beside the prediction" if sets.labelled(label).fio else "without a prediction, as no --fio tells the disk"
+    out.print(f"kept as '{label}'; {beside}: {notebook_of(label)}", soft_wrap=True)
 
 
 def notebook_of(label: str) -> str:

@@ -24,6 +24,7 @@ from study.project import DATA, data_file, digest, write_atomically
 
 FOLDER = "nearest"
 LEAST = 1e-12           # of numbers whose logarithms are taken
+FRESH = 10_000          # seeds from here on took no part in any search
 OTHER = " It was looked for with the notebook's own parameters, and these are others."
 HEAD = "# The machine nearest to all printed numbers, as `study sweep --waves --keep` found it: docs/sweeps.md."
 
@@ -71,11 +72,12 @@ def digest_of(drawn: Any) -> str:
 
 
 def around(drawn: Any, machine: Machine) -> pd.DataFrame:
-    """Runs of `drawn` (`study.experiments.protocol.Drawn`): the machine with each of its seeds (part `seed`), and with each
-    of its conditions changed (`structure`): see `study.ensembles.ensembles.run`."""
+    """Runs of `drawn` (`study.experiments.protocol.Drawn`): the machine with fresh seeds (part `seed`), as many as it was
+    chosen by, and with each of its conditions changed (`structure`): see `study.ensembles.ensembles.run`."""
     values, known = machine.values, drawn.known
-    rows = [{"part": "seed", "seed": seed, **values} for seed in machine.seeds]
-    rows += [{"part": "structure", "seed": machine.seeds[0], **values, switch.name: choice}
+    seeds = [FRESH + seed for seed in machine.seeds]
+    rows = [{"part": "seed", "seed": seed, **values} for seed in seeds]
+    rows += [{"part": "structure", "seed": seeds[0], **values, switch.name: choice}
              for switch in known.switches for choice in switch.choices if choice != values[switch.name]]
     ensemble = drawn.ensemble._replace(name=f"{drawn.ensemble.name}-nearest")
     return ensembles.run(pd.DataFrame(rows), drawn.simulate, None, drawn.variants, ensemble)
@@ -119,9 +121,10 @@ def described(machine: Machine, known: Known) -> pd.DataFrame:
 
 
 def metrics(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, machine: Machine, unit: str) -> pd.DataFrame:
-    """For the run store: name, value, unit."""
+    """For the run store: name, value, unit. `factor-when-found` is that of the seeds by which the machine was chosen."""
     of_seeds = effect[results.part == "seed"]
-    rows = [("factor", beside(results, facts)["off by"].max(), "1"), ("draws", machine.n_draws, "draws"),
+    rows = [("factor", beside(results, facts)["off by"].max(), "1"), ("factor-when-found", machine.factor, "1"),
+            ("draws", machine.n_draws, "draws"),
             *((f"effect-{end}", value, unit) for end, value in (
                 ("least", of_seeds.min()), ("mean", of_seeds.mean()), ("most", of_seeds.max())))]
     return pd.DataFrame([(f"nearest.{name}", value, unit) for name, value, unit in rows], columns=["name", "value", "unit"])
@@ -132,12 +135,13 @@ def sentence(drawn: Any, machine: Machine) -> str:
     course = ", ".join(f"{factor:.2f}" for factor in machine.after_waves)
     return (f"In the search the nearest of {machine.n_draws} draws showed all printed numbers within a factor of "
             f"{machine.factor:.2f}, means over {len(machine.seeds)} seeds. The nearest single draw after the first draws "
-            f"and after each wave: {course}." + OTHER * (digest_of(drawn) != machine.of))
+            f"and after each wave: {course}. The runs below have seeds of their own, that no search has seen."
+            + OTHER * (digest_of(drawn) != machine.of))
 
 
 def _mean(own: pd.DataFrame) -> pd.DataFrame:
-    """Over seeds, of logarithms, as the search has it."""
-    return np.exp(np.log(own.clip(lower=LEAST)).mean()).to_frame().T
+    """Over seeds, of logarithms, as the search has it: what a seed does not have, no mean has."""
+    return np.exp(np.log(own.clip(lower=LEAST)).mean(skipna=False)).to_frame().T
 
 
 def _place(known: Known, machine: Machine, name: str) -> float:

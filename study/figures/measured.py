@@ -8,7 +8,8 @@ from study.drawing import BLACK, BLUE, GREY, ORANGE, SKY, canvas, ratio_ticks
 
 
 def rates(table: pd.DataFrame) -> Figure:
-    """A row a rung: the predicted interval, the middle of the measured runs and their extremes, transactions/s."""
+    """A row a rung: the predicted interval if there is one, the middle of the measured runs and their extremes, in
+    transactions/s."""
     return _rows(table, "transactions/s")
 
 
@@ -22,8 +23,9 @@ def steps(table: pd.DataFrame) -> Figure:
 def _rows(table: pd.DataFrame, quantity: str) -> Figure:
     figure, axes = canvas(aspect=0.3 + 0.075 * len(table))
     places = np.arange(len(table))[::-1]
-    axes.hlines(places + 0.12, table.low, table.high, color=BLUE, lw=3, alpha=0.5)
-    axes.plot(table.middle, places + 0.12, "o", color=BLUE, ms=4, label="predicted, 5 to 95 %")
+    if table.middle.notna().any():
+        axes.hlines(places + 0.12, table.low, table.high, color=BLUE, lw=3, alpha=0.5)
+        axes.plot(table.middle, places + 0.12, "o", color=BLUE, ms=4, label="predicted, 5 to 95 %")
     axes.hlines(places - 0.12, table.measured_low, table.measured_high, color=BLACK, lw=1)
     axes.plot(table.measured, places - 0.12, "D", color=BLACK, ms=3.5, ls="", label="measured, all runs")
     axes.set_xscale("log")

@@ -26,6 +26,9 @@ DISTURBED, FULL = 0.05, 0.95        # shares of all processors: of other program
 LEAST_SHARE = 0.01          # of the processors that are left to us at least
 
 
+COLUMNS = ["mechanism", "in_model", "measured", "unit", "tps", "factor"]
+
+
 class Sampled(NamedTuple):
     """Of a rung, means over its runs."""
     others: float           # share of all processors that other programs took
@@ -57,7 +60,10 @@ def sampled(of: Measured) -> pd.DataFrame:
 
 def table(of: Measured, rung: str, draws: int) -> pd.DataFrame:
     """A row a mechanism, and one without: mechanism, in_model and measured of what it replaces, unit, tps (the middle of the
-    draws), factor (measured rate over it). Raises UserError for a rung that is none."""
+    draws), factor (measured rate over it). Raises UserError for a rung that is none. Empty where no output of fio tells the
+    device."""
+    if not of.fio:
+        return pd.DataFrame(columns=COLUMNS)
     scenarios, fitted = predicted.scenarios(of), device.numbers(of)
     if rung not in scenarios:
         raise UserError(f"rung is '{rung}', but those that are measured and predicted are {', '.join(scenarios)}; choose "
@@ -81,7 +87,7 @@ def table(of: Measured, rung: str, draws: int) -> pd.DataFrame:
         cells = predicted.simulated(of, draws, [rung], changes, flush if name in (SYNC, ALL) else fitted)
         tps = predicted.interval(cells[rung]).middle
         rows.append((name, in_model, seen_here, unit, tps, measured / tps))
-    return pd.DataFrame(rows, columns=["mechanism", "in_model", "measured", "unit", "tps", "factor"])
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _transaction_us(machine: predicted.Scenario, values: dict) -> float:
@@ -109,6 +115,8 @@ def nearest(explained: pd.DataFrame) -> str:
 def sentence(explained: pd.DataFrame, seen: pd.Series) -> str:
     """Which mechanism explains most; none where the processors were full and others had a part. `seen`: of the rung, a row
     of `sampled`. What others leave is then what the database took, and so the measured rate would explain itself."""
+    if explained.empty:
+        return "Nothing was predicted, so there is nothing to explain."
     if seen.others > DISTURBED and seen.others + seen.ours > FULL:
         return (f"Other programs took {seen.others:.0%} of the processors, and the database all the rest. So the row of "
                 "other programs holds the measured rate itself, and times hold waiting for a processor. No mechanism is "

@@ -30,8 +30,12 @@ FILE = "blind.json"
 DRAWS = 8
 BUDGET = run_length.Budget(20_000)
 RECORD_KIB = 8              # the database's page, as `study.machines.not_simulated` advises for ext4 and others
+NOTHING = intervals.Interval(np.nan, np.nan, np.nan)
 LEAST_RUNS = 3              # of a rung: of fewer nobody knows how far they spread
 CHOSEN = "chosen."          # settings of a rung, in its parameters
+WITHOUT_FIO = ("left out, as no output of fio tells the device: measure it by data/measured/device.fio and give the JSON by "
+               "--fio")
+NOT_PREDICTED = "not predicted"
 KEPT = ("tps", "response_mean", "wal_per_transaction", "transactions_per_flush")
 
 
@@ -112,10 +116,17 @@ def blind(name: str) -> dict:
 
 def of(measured: Measured, draws: int) -> tuple[dict, str]:
     """Cells of a set, and how they came: as they were committed before it was measured, or simulated now, from the same
-    inputs."""
+    inputs. Without an output of fio there are none."""
     if measured.name in sets.names():
         return blind(measured.name), "committed before it was measured"
+    if not measured.fio:
+        return {}, WITHOUT_FIO
     return simulated(measured, draws), "simulated now, from fio's output and the machine alone"
+
+
+def n_draws(cells: dict) -> int:
+    """Draws of each rung; 0 where none is predicted."""
+    return len(next(iter(cells.values()))["draws"]["tps"]) if cells else 0
 
 
 def interval(cell: dict, quantity: str = "tps") -> intervals.Interval:
@@ -124,11 +135,10 @@ def interval(cell: dict, quantity: str = "tps") -> intervals.Interval:
 
 
 def compared(of: Measured, cells: dict) -> pd.DataFrame:
-    """A row a rung that is predicted: rung, change, measured, its extremes, low, middle, high, factor (measured over
-    middle), within."""
+    """A row a rung: rung, change, measured, its extremes, low, middle, high, factor (measured over middle), within. Where
+    none was predicted, low to factor are NaN."""
     table = rates(of)
-    table = table[table.rung.isin(list(cells))].reset_index(drop=True)
-    ends = [interval(cells[name]) for name in table.rung]
+    ends = [interval(cells[name]) if name in cells else NOTHING for name in table.rung]
     made = pd.DataFrame({"rung": table.rung, "change": table.change, "measured": table.tps, "measured_low": table.low,
                          "measured_high": table.high, "low": [end.low for end in ends],
                          "middle": [end.middle for end in ends], "high": [end.high for end in ends]})
@@ -136,22 +146,29 @@ def compared(of: Measured, cells: dict) -> pd.DataFrame:
 
 
 def compared_steps(of: Measured, cells: dict) -> pd.DataFrame:
-    """The same of each rung over the one that it changes, draw by draw; n: runs of the rung that has fewer."""
+    """The same of each rung over the one that it changes, if that was measured, draw by draw; n: runs of the rung that has
+    fewer."""
     table, rows = rates(of).set_index("rung"), []
     for name, row in table.iterrows():
-        if row.against in cells and name in cells:
-            ratio = pd.Series(cells[name]["draws"]["tps"]) / pd.Series(cells[row.against]["draws"]["tps"])
+        if row.against in table.index:
             against = table.loc[row.against]
             rows.append((name, row.change, min(row.n, against.n), row.tps / against.tps, row.low / against.high,
-                         row.high / against.low, *intervals.interval(ratio)))
+                         row.high / against.low, *_ratio(cells, str(name), row.against)))
     return _judged(pd.DataFrame(rows, columns=["rung", "change", "n", "measured", "measured_low", "measured_high", "low",
                                                "middle", "high"]))
+
+
+def _ratio(cells: dict, name: str, against: str) -> intervals.Interval:
+    if name not in cells or against not in cells:
+        return NOTHING
+    return intervals.interval(pd.Series(cells[name]["draws"]["tps"]) / pd.Series(cells[against]["draws"]["tps"]))
 
 
 def graded(table: pd.DataFrame, draws: int, no_effect: float | None = None) -> list[str]:
     """Of each row of `compared` or `compared_steps`, by the rule of claims, the middle of its runs. Their range would be met
     the more easily, the more they spread."""
-    return [grading.grade((row.measured, row.measured), (row.low, row.high), no_effect=no_effect, draws=draws)
+    return [NOT_PREDICTED if np.isnan(row.middle) else
+            grading.grade((row.measured, row.measured), (row.low, row.high), no_effect=no_effect, draws=draws)
             for row in table.itertuples()]
 
 
@@ -177,7 +194,10 @@ def between(measured: Measured, cells: dict, seen: pd.DataFrame) -> pd.DataFrame
 
 
 def verdict(table: pd.DataFrame, steps: pd.DataFrame) -> str:
-    """In words, from the numbers."""
+    """In words, from the numbers. What was not predicted takes no part."""
+    table, steps = table[table.middle.notna()], steps[steps.middle.notna()]
+    if table.empty:
+        return f"The ladder was measured. Its prediction was {WITHOUT_FIO}."
     score, (clear, foretold) = trials.score(table), directions(steps)
     side = "too high" if score.bias < 1 else "too low"
     n_few = int((steps.n < LEAST_RUNS).sum())

@@ -129,7 +129,8 @@ def _refuse_full(server: Server, to_do: Plan) -> None:
         raise UserError(f"the cluster takes {taken / GIB:.2f} GiB, more than the {to_do.disk_bytes / GIB:.2f} GiB that were "
                         "to be enough; the measurement was stopped")
     if space.free < plan.LEFT_FREE * space.total / 2:
-        raise UserError(f"only {space.free / GIB:.2f} GiB are left free on the disk; the measurement was stopped")
+        raise UserError(f"only {space.free / GIB:.2f} GiB are left free on the disk of {server.folder.parent}; the "
+                        "measurement was stopped. Make room there, or choose another --dir")
 
 
 def _size(path: Path) -> int:

@@ -28,6 +28,7 @@ EXPLAINED = 0.999       # of the variance of all numbers, by the components that
 MAX_FITTED = 300        # draws, the nearest ones: to fit takes the third power of their number
 SPREAD = 4000           # values that are tried, spread over all that is possible
 AROUND, NEARBY = 20, 200    # so many more around each of the nearest draws
+FAR = 10                # times the printed number: what a number counts as that a draw does not have
 FLOOR = 1e-3            # of a printed number: what is less, or 0, counts as this, since logarithms are emulated
 STEP, JUMP = 0.12, 0.08     # standard deviation of a share; probability that one is drawn anew
 APART = 0.1             # of two draws of a wave, in the coordinate in which they differ most
@@ -80,10 +81,10 @@ def following(known: Known, shares: np.ndarray, draws: pd.DataFrame, facts: pd.D
     """Shares of the next `n` draws. `draws` are those so far, `facts` of `study.ensembles.history_matching.printed`."""
     columns = facts.column.tolist()
     floors = facts.high.to_numpy(float) * FLOOR
-    numbers = np.maximum(draws[columns].to_numpy(float), floors)
-    usable = np.isfinite(numbers).all(axis=1)
+    numbers = draws[columns].to_numpy(float)
+    numbers = np.maximum(np.where(np.isfinite(numbers), numbers, FAR * facts.high.to_numpy(float)), floors)
     off = factors(draws, facts).max(axis=1).to_numpy()
-    nearest = [place for place in np.argsort(off, kind="stable") if usable[place]][:MAX_FITTED]
+    nearest = np.argsort(off, kind="stable")[:MAX_FITTED]
     emulator = fit(known, shares[nearest], pd.DataFrame(numbers[nearest], columns=columns))
     tried = _tried(shares[nearest[:AROUND]], rng)
     places = coordinates(known, tried)

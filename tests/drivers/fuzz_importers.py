@@ -1,5 +1,5 @@
-"""A fuzzer led by coverage over the importers of text and JSON, and over the readers of traces, of what zdb prints and of
-partition tables: `make fuzz`, a minute each, or `SECONDS=600 make fuzz`.
+"""A fuzzer led by coverage over the importers of text and JSON, and over the readers of traces, of what zdb and zpool print
+and of partition tables: `make fuzz`, a minute each, or `SECONDS=600 make fuzz`.
 
 It begins with the fixtures. What is no UserError, takes over ten seconds or two GiB ends it with exit code 1 and leaves the
 input in .cache/fuzz. Logs of transactions are DuckDB's to read, and are left to Hypothesis.
@@ -16,16 +16,18 @@ import atheris
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-with atheris.instrument_imports(include=["study.ingest", "study.traces", "study.pools.zdb", "study.pools.partitions"]):
+with atheris.instrument_imports(include=["study.ingest", "study.traces", "study.pools.zdb", "study.pools.ddt",
+                                         "study.pools.partitions"]):
     from study.errors import UserError
     from study.ingest import clocks, given_runs, imports, mapped_csv
-    from study.pools import partitions, zdb
+    from study.pools import ddt, partitions, zdb
     from study.traces import read as traces
     from support import zpool_text
 
 FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
 TRACES = ROOT / "tests" / "study" / "traces" / "fixtures"
 ZDB = ROOT / "tests" / "study" / "pools" / "zdb"
+DDT = ROOT / "tests" / "study" / "pools" / "ddt"
 TABLE = """Disk /dev/sda: 931.51 GiB, 1000204886016 bytes, 1953525168 sectors
 Units: sectors of 1 * 512 = 512 bytes
 
@@ -65,6 +67,7 @@ SEEDS = {
     "msr": ("trace.csv", [TRACES / "msr.csv"]),
     "oracle": ("x.oracleGeneral.bin", ["\0" * 24, TRACES / "small.oracleGeneral.bin.zst"]),
     "zdb": ("zdb.txt", [*ZDB.glob("*.txt")]),
+    "ddt": ("ddt.txt", [*DDT.glob("*.txt")]),
     "partitions": ("table.txt", [TABLE, CYLINDERS, PARTED, SFDISK])}
 
 MAPPING = mapped_csv.Mapping.model_validate({
@@ -82,6 +85,12 @@ def read_zdb(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     with contextlib.suppress(UserError):
         zdb.read(path)
+
+
+def read_ddt(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    with contextlib.suppress(UserError):
+        ddt.read(path)
 
 
 def read_partitions(content: bytes, path: Path) -> None:
@@ -110,7 +119,7 @@ def read(content: bytes, path: Path) -> None:
         pass
 
 
-READERS = {**dict.fromkeys(("iologs", "blkparse", "msr", "oracle"), read_trace), "zdb": read_zdb,
+READERS = {**dict.fromkeys(("iologs", "blkparse", "msr", "oracle"), read_trace), "zdb": read_zdb, "ddt": read_ddt,
            "partitions": read_partitions, "csv": read_csv}      # of others: read
 
 

@@ -20,14 +20,16 @@ TESTS = {   # notebook: the test, its name in data/odds.toml, what the change do
 
 
 def machines() -> str:
-    """Each machine found: test, draws simulated, factor of its farthest number, what the change does on it, and as printed.
-    Last come the odds of its conditions by `data/odds.toml`, over equal odds."""
+    """Each machine found: its test, and how many draws were simulated. Then the factor of its farthest number, with seeds
+    that chose it and with others. Then what the change does on it, what was printed, and the odds of its conditions
+    (`data/odds.toml`) over equal odds."""
     n, rows = committed(), []
     for path in sorted((DATA / nearest_machine.FOLDER).glob("*.toml")):
         test, experiment, effect, form, unit, printed = TESTS[path.stem]
         machine, name = nearest_machine.read(path.stem), f"{path.stem}/nearest.effect"
         weight = odds.weights(odds.read(experiment), pd.DataFrame([machine.values])).iloc[0]
         rows.append((f"{test} ([{path.stem[:2]}](../notebooks/{path.stem}.ipynb))", str(machine.n_draws),
-                     f"{machine.factor:.2f}", f"{effect}: {n(f'{name}-least', form)} to {n(f'{name}-most', form)}{unit}",
+                     f"{machine.factor:.2f}", n(f"{path.stem}/nearest.factor", ".2f"),
+                     f"{effect}: {n(f'{name}-least', form)} to {n(f'{name}-most', form)}{unit}",
                      printed, f"{weight:.2g}"))
-    return table(("test", "draws", "farthest number off by", "on this machine", "printed", "odds"), rows)
+    return table(("test", "draws", "when chosen", "off by", "on this machine", "printed", "odds"), rows)

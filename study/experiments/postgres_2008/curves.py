@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+LAST_S = 600            # s at the end of a run that say what its throughput has settled to
 SETTLED_S = 600         # throughput is the mean from here on
 OVER_TIME, BY_GROUP = ("tpm", "by_checkpointer", "pages_mb", "log_mb"), ("read_mb", "written_mb", "writes")   # of a Run
 ONCE = ("name", "step_s", "mean_ms", "busy")
@@ -174,10 +175,10 @@ def throughput(run: Run) -> float:
 def stable_from(run: Run) -> float:
     """Second; the end of the run if throughput has not settled before the last ten minutes."""
     end = run.t[-1] + run.step_s / 2
-    level = run.tpm[run.t >= end - 600].mean()
+    level = run.tpm[run.t >= end - LAST_S].mean()
     off = np.flatnonzero(np.abs(smooth(run.tpm, 60, run.step_s) / level - 1) > 0.1)
     last = float(run.t[off[-1]]) if len(off) else 0.0
-    return last if last < end - 600 else float(end)
+    return last if last < end - LAST_S else float(end)
 
 
 def of(run: Run, period_s: int) -> dict[str, float]:

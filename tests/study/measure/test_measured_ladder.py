@@ -15,6 +15,7 @@ import pytest
 
 from study.commands.measure import notebook_of
 from study.errors import UserError
+from study.figures import measured as pictures
 from study.ingest import given_runs, imports, measured
 from study.machines import conf, simulate
 from study.measure import (
@@ -295,6 +296,31 @@ def test_a_log_on_another_device_is_not_predicted():
     assert predicted.scenarios(of).keys() - predicted.scenarios(other).keys() == {"log-apart"}
 
 
+def test_without_an_output_of_fio_a_ladder_is_drawn_as_measured_and_nothing_is_graded():
+    name = SHIPPED[0]
+    of = sets.shipped(name)._replace(name="mine", fio=[])
+    cells, how = predicted.of(of, 2)
+    assert (cells, predicted.n_draws(cells), how) == ({}, 0, predicted.WITHOUT_FIO)
+    rates, steps = predicted.compared(of, cells), predicted.compared_steps(of, cells)
+    assert rates.measured.tolist() == sets.rates(of).tps.tolist()
+    for table, picture in ((rates, pictures.rates), (steps, pictures.steps)):
+        assert table.middle.isna().all()
+        assert set(predicted.graded(table, 0)) == {predicted.NOT_PREDICTED}
+        drawn = picture(table).axes[0].get_legend_handles_labels()[1]
+        assert drawn == ["measured, all runs"]
+    assert "fio" in predicted.verdict(rates, steps)
+    assert "nothing to explain" in explained.sentence(explained.table(of, "checkpoints", 1), None)
+
+
+def test_a_rung_that_is_not_predicted_is_shown_and_takes_no_part_in_the_score():
+    of, cells = sets.shipped(SHIPPED[0]), predicted.blind(SHIPPED[0])
+    less = {name: cell for name, cell in cells.items() if name != "log-apart"}
+    every, most = predicted.compared(of, cells), predicted.compared(of, less)
+    assert most.rung.tolist() == every.rung.tolist()
+    assert predicted.graded(most, 8)[most.rung.tolist().index("log-apart")] == predicted.NOT_PREDICTED
+    assert f"Of {len(every) - 1} measured rates" in predicted.verdict(most, predicted.compared_steps(of, less))
+
+
 def test_a_set_that_is_none_is_refused(runs):
     with pytest.raises(UserError, match="no ladder called 'mine' was measured"):
         sets.read("mine")
@@ -310,7 +336,7 @@ def test_only_steps_that_are_clear_in_all_runs_have_a_side():
 
 def test_runs_that_spread_more_are_not_met_more_easily():
     table = pd.DataFrame({"measured": [2.0, 2.0], "measured_low": [1.9, 0.1], "measured_high": [2.1, 9.0], "low": 0.9,
-                          "high": 1.1})
+                          "middle": 1.0, "high": 1.1})
     assert len(set(predicted.graded(table, 20))) == 1
 
 

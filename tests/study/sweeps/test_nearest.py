@@ -64,10 +64,19 @@ def test_draws_of_a_wave_are_apart():
 
 
 @pytest.mark.parametrize("spoilt", [0.0, np.nan, np.inf])
-def test_draws_without_a_usable_number_are_left_out(spoilt):
+def test_a_draw_without_a_usable_number_counts_as_far_from_it(spoilt):
     shares = priors.shares(KNOWN, 40, 1)
     draws = made(shares)
     draws.loc[:4, "after/rate"] = spoilt
     more = nearest.following(KNOWN, shares, draws, FACTS, 6, stream(1, "wave"))
     assert more.shape == (6, 4)
     assert ((more >= 0) & (more <= 1)).all()
+
+
+def test_no_draw_is_looked_for_where_a_number_is_missing():
+    """Draws with less than half of the first prior have no number after the change."""
+    shares = priors.shares(KNOWN, 60, 1)
+    draws = made(shares)
+    draws.loc[shares[:, 0] < 0.5, "after/rate"] = np.nan
+    more = nearest.following(KNOWN, shares, draws, FACTS, 12, stream(1, "wave"))
+    assert (more[:, 0] >= 0.4).mean() > 0.7
