@@ -1,5 +1,9 @@
 """The dedup table of a hundred million entries: the kernel, leaf by leaf, beside plain NumPy on sorted keys.
 
+The kernel gets its keys in sorted portions, so that neighbours meet the same leaf. Portions of 2 x 10^7 keys have several
+keys for each leaf of a table of 10^8: an entry then costs 13 to 22 ns. With portions of 10^6 each key met another leaf, out
+of the processor's caches, and cost 92 ns. Larger portions need more memory, 0.2 GB for each 2 x 10^7 keys.
+
 Both count the leaves of the same keys. NumPy's may, because with nothing removed the leaves do not depend on the order of
 keys: a prefix is split if more keys than a leaf holds begin with it. It knows no references, and no key can be added to
 what it made.
@@ -12,25 +16,27 @@ from model.zfs.dedup import zap_columns as leaf_of
 from model.zfs.dedup.zap import KEY_BITS, ZapParams, enter_all, leaf_entries, new_zap
 
 PARAMS = ZapParams()
-CHUNK = 10**6
+PORTION = 2 * 10**7
 
 
-def chunks(n):
-    """Keys in portions, each sorted: neighbours then meet the same leaves."""
+def portions(n):
+    """Keys, as random numbers come."""
     draws = np.random.default_rng(1)
-    for _ in range(n // CHUNK):
-        yield np.sort(draws.integers(0, 2**KEY_BITS, CHUNK, dtype=np.int64))
+    for begin in range(0, n, PORTION):
+        yield draws.integers(0, 2**KEY_BITS, min(PORTION, n - begin), dtype=np.int64)
 
 
 def with_kernel(n):
     zap = new_zap(PARAMS, n)
-    for keys in chunks(n):
-        assert enter_all(zap, keys) == CHUNK
+    for keys in portions(n):
+        keys.sort()
+        assert enter_all(zap, keys) == len(keys)
     return int(zap.scalars[leaf_of.N_LEAVES])
 
 
 def with_numpy(n):
-    keys, capacity = np.sort(np.concatenate(list(chunks(n)))), leaf_entries(PARAMS)
+    keys, capacity = np.concatenate(list(portions(n))), leaf_entries(PARAMS)
+    keys.sort()
     first, end, prefix, n_leaves = np.array([0]), np.array([n]), np.array([0]), 0
     for depth in range(KEY_BITS):
         is_full = end - first > capacity

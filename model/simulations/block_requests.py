@@ -4,7 +4,8 @@
 
 No database is simulated. Requests are a table made before, taken in its order by whichever client is free. So offset, size
 and kind of each are free, and a partition that begins at an odd sector is a table whose offsets all do. What a request needs
-of blocks, caches, transaction groups, intent log, disks and processors is the store's own affair.
+of blocks, caches, transaction groups, intent log, disks and processors is the store's own affair. One thing is not: which
+blocks of a request are read at once (`model.simulations.blocks_at_once`).
 
 The run ends at `duration_ns`, or when the table is done. Left out: the network, and the clients' own caches.
 """
@@ -21,6 +22,7 @@ from model.filesystems.zfs import store as zfs_store
 from model.filesystems.zfs.stats import COUNTS
 from model.jit import kernel, part
 from model.simulations import request_columns as request
+from model.simulations.blocks_at_once import Rest, begin_rest, go_on, new_rest
 
 FILE = 0  # of the calls: the LUN, or the file
 
@@ -46,6 +48,7 @@ class Machine(NamedTuple):
     busy: np.ndarray
     service_ns: np.ndarray
     calls: Calls
+    rest: Rest
 
 
 class Result(NamedTuple):
@@ -84,11 +87,16 @@ def _run(zfs, m, until):
             return
         if then < now:
             zfs_store.store_event(zfs, calendar, then)
+            if m.rest.n_waiting[0]:
+                go_on(zfs, m.rest, then)
         else:
             set_time(calendar, p, NEVER)
             if is_back(m, now, p):
                 _step(m, now, p)
+                has_asked = m.calls.n_out[0] > 0
                 zfs_store.take_calls(zfs, m.calls, calendar, now)
+                if has_asked:
+                    begin_rest(zfs, m.rest, now, p)
 
 
 def _machine(s, table):
@@ -98,7 +106,7 @@ def _machine(s, table):
         set_time(calendar, p, 0)
     return Machine(s=s, calendar=calendar, table=table, under_way=np.zeros(n, np.int64), n_taken=np.zeros(1, np.int64),
                    n_done=np.zeros(1, np.int64), after=np.full(n, NOBODY), queue=new_queues(1), busy=np.zeros(1, np.int64),
-                   service_ns=np.zeros(n, np.int64), calls=new_calls(n))
+                   service_ns=np.zeros(n, np.int64), calls=new_calls(n), rest=new_rest(n))
 
 
 def check(s: Settings, table: np.ndarray, file_bytes: int) -> None:

@@ -23,6 +23,7 @@ def align(
 
     For each partition it says the largest block that it is aligned for, and what one request reads and writes.
     The last column is the sector to begin at instead.
+    A second table has the same counts for blocks of 4K to 128K.
 
     The file may hold several disks. All forms of `fdisk -l` are read, in any language.
     So are `sfdisk -d`, `gdisk -l`, `gpart show`, `prtvtoc`, and of Windows `wmic partition get` and `Get-Partition`.
@@ -35,14 +36,19 @@ def align(
     """
     from study.pools import alignment
     aligned = alignment.of_file(file, block, request)
-    shown = table(*alignment.COLUMNS, whole="partition")
+    shown, usual = (table(*columns, whole="partition") for columns in (alignment.COLUMNS, alignment.usual_columns()))
     for row in alignment.table(aligned):
         shown.add_row(*row)
+    for row in alignment.usual_table(aligned):
+        usual.add_row(*row)
     notes = alignment.notes(aligned)
 
     def say() -> None:
-        out.print(shown)
+        for each in (shown, "", usual):
+            out.print(each)
+        out.print(alignment.usual_note(aligned), soft_wrap=True)
         for note in notes:
             out.print(note, soft_wrap=True)
     give({"block_bytes": aligned.block_bytes, "request_bytes": aligned.request_bytes, "partitions": aligned.rows,
+          "usual_blocks": aligned.usual,
           "notes": notes}, as_json, say)

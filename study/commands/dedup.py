@@ -12,8 +12,6 @@ from study.console import out, page
 if TYPE_CHECKING:
     from study.machines.dedup_pool import Forecast
 
-NEAR = 0.9              # of what the one who writes can give: a rate above is limited by that
-
 
 def dedup(
     file: Annotated[Path, typer.Argument(help="What `zdb -DD`, `zdb -S` or `zpool status -D POOL` printed.")],
@@ -29,7 +27,7 @@ def dedup(
     """Whether dedup pays in your pool: entries, memory for its table, rate of writes with dedup and without.
 
     All releases up to OpenZFS 2.3 are read. `zdb -S` simulates dedup in a pool that has none.
-    Rates are simulated under the rules of 2010, for writes all over the table.
+    Rates are simulated under the rules of 2010, for writes all over the table. What limits each is said beside it.
     It pays if the ratio is 2 or more, the table fits into memory and writes keep half of their rate.
 
     Takes about a minute the first time, seconds later.
@@ -59,15 +57,8 @@ def _say(made: "Forecast") -> None:
         lines["table, pool full"] = f"{made.full_bytes / gib:.3f} GiB, of entries as large"
     reach = "" if made.room_data_bytes is None else f", {made.room_data_bytes / tib:.2f} TiB of different data"
     lines |= {"room in memory": f"{made.room_bytes / gib:.3f} GiB for metadata: {made.room_entries:.3g} entries{reach}",
-              "writes, simulated": f"{made.with_mb_per_s:.1f} MB/s with dedup, {made.without_mb_per_s:.1f} MB/s without, "
-                                   f"by the rules of 2010{_limit(made)}",
+              "writes, with dedup": f"{made.with_mb_per_s:.1f} MB/s, by the rules of 2010, {100 * made.found_share:.0f} % "
+                                    f"of it found and not written; the limit is {made.with_limit}",
+              "writes, without": f"{made.without_mb_per_s:.1f} MB/s; the limit is {made.without_limit}",
               "does it pay?": f"{'yes' if made.pays else 'no'}: {made.reason}"}
     out.print(page(lines))
-
-
-def _limit(made: "Forecast") -> str:
-    """What a rate says that is as fast as the one who writes."""
-    from study.machines import dedup_pool
-    most = dedup_pool.COPY_RATE / 1e6
-    is_limited = max(made.with_mb_per_s, made.without_mb_per_s) > NEAR * most
-    return f"; the one who writes gives {most:.0f} MB/s at most, so disks may take more" if is_limited else ""

@@ -75,14 +75,15 @@ def post_figures(rows: pd.DataFrame) -> Figure:
 
 
 def cliff(rows: pd.DataFrame) -> Figure:
-    """Sustained writes, and the longest a call waited, over the size of the table."""
+    """Sustained writes, and the longest a call waited, over the size of the table; dashed and dotted without duplicates, and
+    with the most of them."""
     figure, panels = canvas(aspect=0.95, rows=2, sharex=True)
     without = rows[rows.what == "without dedup"].iloc[0]
     for axes, column, label in zip(panels, ("mb_per_s", "most_ms"), ("writes (MB/s)", "longest call (ms)"), strict=True):
         axes.axhline(without[column], color=GREY, lw=1, label="without dedup")
-        for colour, (what, of_what) in zip(COLOURS, rows[rows.what != "without dedup"].groupby("what", sort=False),
-                                           strict=False):
-            axes.plot(of_what.times, of_what[column], "o-", ms=3, color=colour, label=what)
+        for style, colour, (what, of_what) in zip(("o-", "o-", ".--", ".:"), (BLUE, ORANGE, BLUE, BLUE), rows[
+                rows.what != "without dedup"].groupby("what", sort=False), strict=True):
+            axes.plot(of_what.times, of_what[column], style, ms=3, color=colour, label=what)
         axes.set_yscale("log")
         axes.set_ylabel(label)
     panels[1].set_xscale("log", base=2)

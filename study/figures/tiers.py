@@ -8,6 +8,7 @@ from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, canvas
 LOOKS = {(0, 0): (GREY, "disks alone"), (1, 0): (GREEN, "with a log SSD"), (0, 1): (SKY, "with a cache SSD"),
          (1, 1): (ORANGE, "with both")}
 SMALLEST_PT, LARGEST_PT = 3.0, 8.0
+SHAPES, IN_WORDS = ("o", "s"), ("dots", "squares")      # of kinds of disks, by their names
 APART = 1.3                     # a pool on the frontier has its parts written beside it if it is so much faster
 
 
@@ -45,16 +46,19 @@ def two_prices(table: pd.DataFrame, by_capacity: str, by_ios: str) -> Figure:
 
 
 def frontier(table: pd.DataFrame) -> Figure:
-    """Pools between what they cost and what they do (frame: disks, log, cache, memory_gib, tps, cost, best); the line joins
-    those that no other beats, with their parts in words."""
+    """Pools between what they cost and what they do (frame: disks, log, cache, memory_gib, disk, tps, cost, best). The line
+    joins those that no other beats, with their parts in words."""
     figure, axes = canvas(aspect=1.0)
     table = table.reset_index(drop=True)
     sizes = np.interp(table.memory_gib, [table.memory_gib.min(), table.memory_gib.max()], [SMALLEST_PT, LARGEST_PT])
-    best = table[table.best].sort_values("cost")
+    best, kinds = table[table.best].sort_values("cost"), sorted(table.disk.unique())
     axes.plot(best.cost, best.tps, color=BLACK, lw=0.8, drawstyle="steps-post", zorder=1)
     for (log, cache), (colour, label) in LOOKS.items():
         rows = table[((table.log > 0) == bool(log)) & ((table.cache > 0) == bool(cache))]
-        axes.scatter(rows.cost, rows.tps, s=sizes[rows.index] ** 2, color=colour, lw=0, label=label, zorder=2)
+        for shape, kind in zip(SHAPES, kinds, strict=False):
+            of_kind = rows[rows.disk == kind]
+            axes.scatter(of_kind.cost, of_kind.tps, s=sizes[of_kind.index] ** 2, color=colour, lw=0, marker=shape,
+                         label=label if kind == kinds[0] else None, zorder=2)
     labelled = 0.0
     for row in best.itertuples():
         if row.tps > APART * labelled:
@@ -63,12 +67,13 @@ def frontier(table: pd.DataFrame) -> Figure:
             labelled = row.tps
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(0.35 * table.cost.min(), 1.3 * table.cost.max())
+    axes.set_xlim(0.28 * table.cost.min(), 1.3 * table.cost.max())
     ticks = [250 * 2**i for i in range(8) if table.cost.min() / 2 < 250 * 2**i < 1.3 * table.cost.max()]
     axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
     axes.minorticks_off()
     axes.set_xlabel("devices and memory ($)")
     axes.set_ylabel("transactions per second")
-    axes.set_title("larger dots: more memory", loc="right", fontsize=7, color=GREY)
+    shapes = [f"{words}: {kind}" for words, kind in zip(IN_WORDS, kinds, strict=False)] if len(kinds) > 1 else []
+    axes.set_title("; ".join([*shapes, "larger: more memory"]), loc="right", fontsize=7, color=GREY)
     figure.legend(loc="outside lower center", ncols=2)
     return figure

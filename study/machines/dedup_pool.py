@@ -2,7 +2,8 @@
 
     pool = describe(ddt.read(path), memory_bytes, …)    what `study dedup` prints
     sustained(machine, has_dedup, seed)                 a run that is long enough for its rate
-    rates(machine)                                      MB/s with dedup and without, simulated
+    rates(machine)                                      MB/s with dedup and without, simulated, and what limits each
+    with_duplicates(machine, share)                     the machine, where such a share of what is written is there already
 
 How much of memory may hold metadata, the table among it, is a rule of the release:
 
@@ -33,9 +34,14 @@ TABLE_BLOCKS = 2**16    # about as many table blocks are simulated as fit in mem
 BUILD = "b141"
 SHA256_RATE = 155e6     # B/s of a core of 2.66 to 2.93 GHz, 150 to 165 (conditions 10.9: S. Gueron, V. Krasnov, July 2012)
 FLETCHER_RATE = 1e9     # B/s; not known, and far above the disks: no result here depends on it
-COPY_RATE = 1e9         # B/s from user space; not known: of a rate that it limits, `study dedup` says so
-FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are asked for, not more
+COPY_RATE = 1e9         # B/s of one thread from user space; not known
 CALL_NS = 8000          # of a call at least; likewise, for blocks of 8 KiB and more
+WRITERS = 4             # threads that write at a time: so many that disks or check-sums are the limit, and not they
+FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are asked for, not more
+DUPLICATE_ENTRIES = 0.7  # share of entries with two references or more, over the share of blocks that are found; see
+#   `with_duplicates`
+FEW_READS = 0.05        # of the table for a block: fewer are no limit
+NEAR = 0.9              # of a limit: what is as near to it is bound by it
 SLOW = 100e6            # B/s: a run below this is made again, for LONG_S. Rates of less than that rise for minutes
 LONG_S = 600.0
 FORECAST_S = 60.0      # of a forecast, some groups of 5 to 30 s: in 20 s rates depend on where a group ends, by a third
@@ -53,6 +59,7 @@ class DedupMachine(NamedTuple):
     memory_bytes: float = 16 * 2**30
     block_bytes: int = 8192
     found_share: float = 0.0        # of the blocks that are written: there is such a block already
+    second_share: float = 0.0       # of the blocks, among these: there is one, so that its entry moves
     n_disks: int = 8
     sheet: str = "sata-7k2-1tb"
     threads: int = THREADS
@@ -68,6 +75,24 @@ class DedupMachine(NamedTuple):
     shared_blocks: int = 0          # of a file, which all files have in common
     seconds: float = 40.0
     warm_s: float = 15.0
+
+
+def with_duplicates(machine: DedupMachine, found_share: float) -> DedupMachine:
+    """The machine, with as large a table in all, where `found_share` of the blocks written are there already.
+
+    Six published tables stand beside found_share in data/priors.toml. Their share of entries with two references or more is
+    DUPLICATE_ENTRIES times the share found, within 4 % of all entries. Where a pool goes on as it began, each new
+    entry makes as many of these: so many blocks are the second of their kind.
+    """
+    duplicates = DUPLICATE_ENTRIES * found_share
+    table = machine.unique_bytes + machine.duplicate_bytes
+    return machine._replace(unique_bytes=table * (1 - duplicates), duplicate_bytes=table * duplicates,
+                            found_share=found_share, second_share=second_share(found_share, duplicates))
+
+
+def second_share(found_share: float, duplicate_entries: float) -> float:
+    """Share of the blocks written that are the second of their kind, in a pool whose shares stay what they are."""
+    return min(found_share, (1 - found_share) * duplicate_entries)
 
 
 def entry_bytes() -> float:
@@ -86,6 +111,11 @@ def metadata_room(memory_bytes: float, release: str) -> float:
     return METADATA_SHARES[release] * arc
 
 
+def _call_ns(block_bytes: int) -> int:
+    """From one call to the next, of WRITERS threads together."""
+    return round(max(CALL_NS, 1e9 * block_bytes / COPY_RATE) / WRITERS)
+
+
 def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
     """A run of the machine, to a scale at which TABLE_BLOCKS fit in memory (or at full size, if fewer do)."""
     params, build = hardware.read(machine.sheet).params, era(BUILD)
@@ -100,9 +130,10 @@ def simulated(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
         n_unique=max(1, round(machine.unique_bytes / scale / BLOCK_BYTES)),
         n_duplicate=round(machine.duplicate_bytes / scale / BLOCK_BYTES),
         found_share=machine.found_share if has_dedup else 0.0,
+        second_share=machine.second_share if has_dedup else 0.0,
         is_free=int(machine.is_free), block_bytes=machine.block_bytes,
         gap_ns=round(1e9 * machine.block_bytes / machine.offered) if machine.offered else 0,
-        copy_ns=FREE_NS if machine.is_free else max(CALL_NS, round(1e9 * machine.block_bytes / COPY_RATE)),
+        copy_ns=FREE_NS if machine.is_free else _call_ns(machine.block_bytes),
         hash_ns=round(1e9 * machine.block_bytes / rate), threads=machine.threads, leaf_disk_bytes=machine.leaf_disk_bytes,
         arc=ArcParams(4 * limit, limit), max_limit=most, first_limit=most if machine.was_fast else 0,
         l2_bytes=round(machine.l2_bytes / scale), span_bytes=params.disk_bytes // 2,
@@ -125,10 +156,35 @@ def sustained(machine: DedupMachine, has_dedup: bool, seed: int) -> Result:
     return simulated(machine._replace(seconds=LONG_S, warm_s=LONG_S / 3), has_dedup, seed)
 
 
-def rates(machine: DedupMachine, seed: int = 1) -> tuple[float, float]:
+class Rate(NamedTuple):
+    """Of writes, and what limits it, in words."""
+    mb_per_s: float
+    limit: str
+
+
+def rates(machine: DedupMachine, seed: int = 1) -> tuple[Rate, Rate]:
     """MB/s (10^6) with dedup and without."""
-    with_dedup, without = (sustained(machine, has_dedup, seed).bytes_per_s / 1e6 for has_dedup in (True, False))
+    with_dedup, without = (_rate(sustained(machine, has_dedup, seed), machine, has_dedup) for has_dedup in (True, False))
     return with_dedup, without
+
+
+def _rate(done: Result, machine: DedupMachine, has_dedup: bool) -> Rate:
+    return Rate(done.bytes_per_s / 1e6, limit_of(done, machine, has_dedup))
+
+
+def limit_of(done: Result, machine: DedupMachine, has_dedup: bool) -> str:
+    """What a run could not do faster."""
+    given, checked = 1e9 * machine.block_bytes / _call_ns(machine.block_bytes), SHA256_RATE * machine.threads
+    reads = (done.counts["disk_reads"] + done.counts["l2_reads"]) / max(1, done.counts["lookups"])
+    if has_dedup and reads > FEW_READS:
+        return f"{machine.threads} threads wait for {reads:.2g} reads of the table for each block"
+    if done.bytes_per_s >= NEAR * given:
+        return f"those who write, with {given / 1e6:.0f} MB/s"
+    if has_dedup and done.bytes_per_s >= NEAR * checked:
+        return f"SHA-256, by {machine.threads} threads of {SHA256_RATE / 1e6:.0f} MB/s"
+    if done.busiest_share >= NEAR:
+        return f"the disks, of which one is busy {100 * done.busiest_share:.0f} % of the time"
+    return "transaction groups, which wait for their slowest disk and for the thread that changes the table"
 
 
 class Forecast(NamedTuple):
@@ -143,8 +199,11 @@ class Forecast(NamedTuple):
     room_bytes: float           # for metadata
     room_entries: float
     room_data_bytes: float | None   # of unique data, by entries of this size
+    found_share: float          # of the blocks written: they are in the table, and no data are written
     with_mb_per_s: float
+    with_limit: str             # what keeps it from being faster
     without_mb_per_s: float
+    without_limit: str
     pays: bool
     reason: str
 
@@ -177,18 +236,19 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
     share = n_unique / total.blocks if total and total.blocks else 1.0
     needed = full or size
     table_bytes = min(needed, MAX_TIMES * room)
+    found = 1 - total.blocks / total.referenced_blocks if total else 0.0
     machine = DedupMachine(
         unique_bytes=table_bytes * share, duplicate_bytes=table_bytes * (1 - share), limit_bytes=room,
-        memory_bytes=memory_bytes, block_bytes=block,
-        found_share=1 - total.blocks / total.referenced_blocks if total else 0.0, n_disks=n_disks, sheet=sheet,
-        seconds=FORECAST_S, warm_s=FORECAST_S / 3)
+        memory_bytes=memory_bytes, block_bytes=block, found_share=found, second_share=second_share(found, 1 - share),
+        n_disks=n_disks, sheet=sheet, seconds=FORECAST_S, warm_s=FORECAST_S / 3)
     with_dedup, without = rates(machine)
-    pays, reason = _verdict(table.ratio, needed, room, full is not None, with_dedup / without)
+    pays, reason = _verdict(table.ratio, needed, room, full is not None, with_dedup.mb_per_s / without.mb_per_s)
     return Forecast(
         entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
         table_bytes=size, is_estimated=table.in_core_bytes is None, is_of_all=table.is_of_all,
         full_bytes=full, room_bytes=room, room_entries=room / each, room_data_bytes=unit and unit * room / each,
-        with_mb_per_s=with_dedup, without_mb_per_s=without, pays=pays, reason=reason)
+        found_share=found, with_mb_per_s=with_dedup.mb_per_s, with_limit=with_dedup.limit, without_mb_per_s=without.mb_per_s,
+        without_limit=without.limit, pays=pays, reason=reason)
 
 
 def _block(mean_bytes: float) -> int:

@@ -1,6 +1,6 @@
 """Which partitions of a disk straddle the blocks of the volume below it, what that costs, and where they should begin.
 
-    alignment.of_text(text, block_bytes, request_bytes)     a Row for each partition
+    alignment.of_file(file, block, request)     a Row for each partition, and a Cost for each and each usual size of blocks
 
 The closed forms are those of `model.zfs.dmu.straddling`; the disk's first byte is taken to be the volume's.
 """
@@ -15,6 +15,7 @@ from study.sizes import UNITS, size_of
 from study.words import counted
 
 LARGEST_BLOCK = 2**24           # B: no ZFS has larger ones
+USUAL_BLOCKS = tuple(2**shift for shift in range(12, 18))     # B: 4K to 128K
 
 
 class Row(NamedTuple):
@@ -31,12 +32,24 @@ class Row(NamedTuple):
     move_to_sector: int         # the next place that is aligned
 
 
+class Cost(NamedTuple):
+    """What requests of a partition cost on a volume with such blocks; the counts are those of a Row."""
+    partition: str
+    block_bytes: int
+    request_bytes: int
+    straddles: bool
+    blocks_read: float
+    blocks_read_first: float
+    blocks_written: float
+
+
 class Alignment(NamedTuple):
     """What a verb prints."""
     block_bytes: int
     request_bytes: int
     aligned: tuple[float, float, float]     # the three counts for a partition that is
     rows: list[Row]
+    usual: list[Cost]                       # of each partition, for USUAL_BLOCKS
     assumed: tuple[str, ...] = ()      # partitions, the size of whose sectors is not told
     tells_its_end: bool = True          # rows that are missing at the end would be noticed
 
@@ -63,7 +76,8 @@ def of_file(file: Path, block: str, request: str | None) -> Alignment:
         wrong.append(str(errors.of_the_system(error)))
     if wrong:
         raise UserError("; ".join(dict.fromkeys(wrong)))
-    return of_partitions(of_disks, *sizes)._replace(tells_its_end=partitions.tells_its_end(content))
+    return of_partitions(of_disks, sizes[0], sizes[1], is_request_given=request is not None)._replace(
+        tells_its_end=partitions.tells_its_end(content))
 
 
 def _power_of_two(text: str, quantity: str) -> int:
@@ -74,10 +88,15 @@ def _power_of_two(text: str, quantity: str) -> int:
     return n_bytes
 
 
-def of_partitions(of_disks: list[partitions.Partition], block_bytes: int, request_bytes: int) -> Alignment:
-    return Alignment(block_bytes, request_bytes, _counts(0, request_bytes, block_bytes),
-                     [_row(partition, block_bytes, request_bytes) for partition in of_disks],
-                     tuple(partition.name for partition in of_disks if partition.is_assumed))
+def of_partitions(of_disks: list[partitions.Partition], block_bytes: int, request_bytes: int,
+                  is_request_given: bool = False) -> Alignment:
+    """`is_request_given`: requests have that size with all usual blocks; else that of the blocks."""
+    return Alignment(
+        block_bytes=block_bytes, request_bytes=request_bytes, aligned=_counts(0, request_bytes, block_bytes),
+        rows=[_row(partition, block_bytes, request_bytes) for partition in of_disks],
+        usual=[_cost(partition, usual, request_bytes if is_request_given else usual)
+               for partition in of_disks for usual in USUAL_BLOCKS],
+        assumed=tuple(partition.name for partition in of_disks if partition.is_assumed))
 
 
 def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Row:
@@ -87,6 +106,13 @@ def _row(partition: partitions.Partition, block_bytes: int, request_bytes: int) 
                straddles=straddling.straddles(start, request_bytes, block_bytes), blocks_read=read,
                blocks_read_first=first, blocks_written=written,
                move_to_sector=straddling.next_aligned(start, max(block_bytes, sector)) // sector)
+
+
+def _cost(partition: partitions.Partition, block_bytes: int, request_bytes: int) -> Cost:
+    read, first, written = _counts(partition.start_bytes, request_bytes, block_bytes)
+    return Cost(partition=partition.name, block_bytes=block_bytes, request_bytes=request_bytes,
+                straddles=straddling.straddles(partition.start_bytes, request_bytes, block_bytes), blocks_read=read,
+                blocks_read_first=first, blocks_written=written)
 
 
 def _counts(start: int, request_bytes: int, block_bytes: int) -> tuple[float, float, float]:
@@ -113,6 +139,30 @@ def table(alignment: Alignment) -> list[tuple[str, ...]]:
              f"up to {size_in_words(row.aligned_for_bytes)}" if row.aligned_for_bytes else "all",
              "yes" if row.straddles else "no", f"{row.blocks_read:g}", f"{row.blocks_read_first:g}",
              f"{row.blocks_written:g}", str(row.move_to_sector) if row.straddles else "stays") for row in alignment.rows]
+
+
+def usual_columns() -> tuple[str, ...]:
+    return ("partition", *map(size_in_words, USUAL_BLOCKS))
+
+
+def usual_table(alignment: Alignment) -> list[tuple[str, ...]]:
+    """For readers: a row for each partition, a column for each usual size of blocks."""
+    n = len(USUAL_BLOCKS)
+    of_rows = [alignment.usual[i:i + n] for i in range(0, len(alignment.usual), n)]
+    return [(costs[0].partition, *(_in_a_cell(each) for each in costs)) for costs in of_rows]
+
+
+def _in_a_cell(cost: Cost) -> str:
+    counts = f"{cost.blocks_read:g} / {cost.blocks_read_first:g} / {cost.blocks_written:g}"
+    return counts if cost.straddles else f"{counts} fits"
+
+
+def usual_note(alignment: Alignment) -> str:
+    """What a cell of the table has."""
+    sizes = {each.request_bytes for each in alignment.usual}
+    requests = f"of {size_in_words(sizes.pop())}" if len(sizes) == 1 else "as large as a block"
+    return (f"For each size of blocks, and requests {requests}: blocks that a read reads / that a write reads first / that "
+            "it writes. *Fits*: no request lies across more blocks than it must.")
 
 
 def notes(alignment: Alignment) -> list[str]:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from study.errors import UserError
 from study.pools import pasted
-from study.sizes import size_of
+from study.sizes import UNITS, size_of
 
 TOO_LONG = re.compile(r"\d{30,}")
 COMMANDS = "zdb -DD POOL"
@@ -46,7 +46,7 @@ NO_DEDUP = "{} is of a pool without dedup: its table is empty; `zdb -S POOL` pri
 RULE = re.compile(r"[\s_\-]*$|\s*refcnt\s+blocks")
 ANY = re.compile(r"\bDDT\b|\bdedup\b")
 LEAST_ENTRY, MOST_ENTRY = 32, 2**16     # B; an entry in core has 70 at least, and tables of few entries have 10 KiB for each
-ROUNDED = 1.03      # three digits, of several rows
+ROUNDED = 1.03      # entries of objects over those of a histogram, which a pool in use may have counted at another moment
 
 
 class _Object(NamedTuple):
@@ -188,9 +188,12 @@ def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
     if whole and heads[-1] < whole[-1]:
         raise UserError(f"{name} ends before the histogram of the whole table, so it is cut; give the whole output")
     rows: list[Bucket] = []
+    rounded = [0.0] * len(Bucket._fields)
     total = None
     for n, line in enumerate(lines[heads[-1] + 1:], start=heads[-1] + 2):
         match = ROW.match(line)
+        if match:
+            rounded = [each + rounding(match[i]) if i > 1 else 0.0 for i, each in enumerate(rounded, start=1)]
         if match and match[1] == "Total":
             total = _bucket(match)
             break
@@ -204,12 +207,24 @@ def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
                             "unchanged")
     if total is None:
         raise UserError(f"{name} ends inside its histogram, before the row Total, so it is cut; give the whole output")
-    for column in Bucket._fields[1:]:
+    for column, most in zip(Bucket._fields[1:], rounded[1:], strict=True):
         summed, printed = sum(getattr(row, column) for row in rows), getattr(total, column)
-        if not printed / ROUNDED <= summed <= printed * ROUNDED:
-            raise UserError(f"{name}: the rows have {summed} {column.replace('_', ' ')}, but Total says {printed}, so that "
-                            "something is missing; give the output unchanged")
+        if abs(summed - printed) > most + len(rows):        # sizes are whole bytes here
+            raise UserError(f"{name}: the rows have {summed} {column.replace('_', ' ')}, but Total says {printed}, and "
+                            f"rounding explains {most:.0f} at most, so that something is missing or wrong; give the "
+                            "output unchanged")
     return tuple(rows)
+
+
+def rounding(printed: str) -> float:
+    """How far a size of zdb or zpool may be from what it is of, in bytes. They print whole multiples of a unit without
+    decimals, and others with as many as fit into five characters (libzfs_util.c, `zfs_nicenum`; libspl, `nicenum`)."""
+    number = printed.strip().upper().rstrip("B")
+    unit = UNITS.get(number[-1], 1)
+    digits, _, decimals = number.rstrip("KMGTPE").partition(".")
+    if not decimals and (unit == 1 or len(digits) < 3):
+        return 0.0
+    return unit / 2 / 10 ** len(decimals)
 
 
 def _bucket(match: re.Match) -> Bucket:

@@ -255,7 +255,7 @@ STUDY: dict[str, Notebook] = {
         }),
     "13_dedup": Notebook(
         keeps=("dedup-cliff", "dedup-paced", "dedup-2018", "dedup-costs"),
-        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml"), minutes=1.0,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "hardware/*.toml", "measured/checksums.toml"), minutes=1.0,
         parameters={
             "n_disks": Parameter(kind="int", low=1, high=48, help="disks of the pool, striped"),
             "block_kib": Parameter(kind="int", unit="KiB", choices=(4, 8, 16, 32, 64, 128), help="block that is written"),

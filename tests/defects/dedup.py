@@ -83,6 +83,13 @@ def dirties_the_leaf_alone(m, block):
         events.make_anonymous(m.arc, node)
 
 
+def moves_within_a_leaf(m, leaves, now, thread, real=events._looked_up):
+    """The entry of a second block stays in its object."""
+    if m.threads[thread, at.FOUND] == at.SECOND:
+        m.threads[thread, at.FOUND] = at.AGAIN
+    real(m, leaves, now, thread)
+
+
 def writes_duplicates(m, leaves, now, thread, real=events._looked_up):
     m.threads[thread, at.FOUND] = 0
     real(m, leaves, now, thread)
@@ -102,6 +109,7 @@ DEFECTS = {
     "a leaf is dirty more than once": (tables, "_dirty", dirties_for_each_entry),
     "metadata have no limit": (table_io, "new_block", keeps_no_limit),
     "what is above a leaf is not written": (events, "_make_dirty", dirties_the_leaf_alone),
+    "entries of second blocks stay": (events, "_looked_up", moves_within_a_leaf),
     "data of duplicates are written": (events, "_looked_up", writes_duplicates),
 }
 

@@ -107,15 +107,19 @@ def end_of(**changed):
 
 def of_writes():
     """Objects of duplicates and of uniques, both in memory."""
-    for share in (0.0, 1.0):
-        end = end_of(n_duplicate=500, n_unique=500, found_share=share)
-        n, probed = end.counts, 2 if share else 4       # an indirect block and a leaf, in one object or in both
+    for share, second, is_free in ((0.0, 0.0, 0), (1.0, 0.0, 0), (1.0, 1.0, 0), (1.0, 1.0, 1)):
+        end = end_of(n_duplicate=500, n_unique=500, found_share=share, second_share=second, is_free=is_free)
+        is_in_one = share and (is_free or not second)
+        n, probed = end.counts, 2 if is_in_one else 4   # an indirect block and a leaf, in one object or in both
         _holds(n["blocks"] > 100, "blocks are written")
         wanted = probed * n["lookups"] + 2 * n["touched"]
         _holds(0 <= n["hits"] - wanted <= 4 * end.threads, "a new block is looked for in both objects, a known one in one")
         _holds(n["table_writes"] >= COPIES * n["dirtied"] > 0, "a leaf is written in three copies")
         _holds(n["io_writes"] == n["table_writes"] + n["data_bytes"] // BASE.block_bytes, "what is counted is written")
         _holds((n["data_bytes"] == 0) == bool(share), "data of duplicates are not written, and others are")
+        _holds(n["moved"] == second * n["lookups"], "entries of second blocks move, and no others")
+        _holds(n["touched"] <= n["lookups"] + n["moved"], "an entry that moves is of two leaves")
+        _holds(n["touched"] > 1.5 * n["moved"], "an entry that moves changes the leaf that it leaves and the one it enters")
         _holds(end.is_path_dirty, "what is above a leaf is written, too")
 
 

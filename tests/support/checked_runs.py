@@ -217,7 +217,7 @@ def dedup():
         group(table, keys, txg, is_free)
     enter_all(new_table(params, 500).unique, keys)
     for changed in ({"n_unique": 16_000, "l2_bytes": 2**26, "gap_ns": 10 * MS}, {"is_free": 1, "gap_ns": 10 * MS},
-                    {"n_duplicate": 100, "found_share": 0.5, "gap_ns": 10 * MS},
+                    {"n_duplicate": 100, "found_share": 0.5, "second_share": 0.2, "gap_ns": 10 * MS},
                     {"is_sync": 1, "gap_ns": 10 * MS, "n_files": 2, "file_blocks": 40, "shared_blocks": 20},
                     {"is_sync": 1, "has_log_device": 1, "gap_ns": 10 * MS}):
         b141 = test_dedup_writes.B141

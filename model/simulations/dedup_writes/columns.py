@@ -1,8 +1,15 @@
 """Columns of the tables of `model.simulations.dedup_writes`."""
 
 # Columns of Machine.threads: who looks entries up, and last of all the sync thread.
-STEP, LEAF, FOUND, WAITS_FOR = range(4)  # next step; the entry's leaf; is it a duplicate; the block that it reads, or NOBODY
-N_THREAD_COLUMNS = 4
+STEP = 0  # of the lookup, the next one
+LEAF = 1  # the entry's
+FOUND = 2  # NEW, AGAIN or SECOND
+WAITS_FOR = 3  # the block that it reads, or NOBODY
+OTHER_LEAF = 4  # of the object that an entry of SECOND moves to
+N_THREAD_COLUMNS = 5
+
+# What the table has of a block that is written: nothing; an entry among duplicates; one among uniques, which moves.
+NEW, AGAIN, SECOND = range(3)
 
 # Columns of Machine.files.
 FROM_CORE, FROM_DISK, ENDED = range(3)  # blocks of a file that were in core; those that were read; ns when the last had come
@@ -31,6 +38,6 @@ N_GROUP = 27
 
 # Elements of Machine.tally.
 COUNTS = ("calls", "blocks", "data_bytes", "groups", "lookups", "touched", "hits", "disk_reads", "l2_reads",
-          "table_writes", "io_writes", "dirtied", "log_blocks", "file_hits", "file_reads")
+          "table_writes", "io_writes", "dirtied", "log_blocks", "file_hits", "file_reads", "moved")
 (CALLS, BLOCKS, DATA_BYTES, GROUPS, LOOKUPS, TOUCHED, HITS, DISK_READS, L2_READS, TABLE_WRITES, IO_WRITES, DIRTIED,
- LOG_BLOCKS, FILE_HITS, FILE_READS) = range(len(COUNTS))
+ LOG_BLOCKS, FILE_HITS, FILE_READS, MOVED) = range(len(COUNTS))

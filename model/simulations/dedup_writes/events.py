@@ -5,6 +5,8 @@ A transaction group is synced in three phases.
     LOOKUPS   threads take its blocks in turn: check-sum, then a probe of the duplicate object, then of the unique one. Each
               probe needs an indirect block and a leaf in core. The thread waits for what must be read, from the cache
               device or from a disk. A block that is found is no more than a reference; the data of others are written.
+              The second block of its kind is found among uniques, and its entry moves: a leaf of both objects changes.
+              (Of blocks that are freed: the last but one is found among duplicates, and its entry moves back.)
     TABLE     one thread changes all entries that were touched. Their leaves are in core, or are read once more.
     WRITING   each leaf that was changed is written, with the indirect blocks above it, in three copies.
 
@@ -16,6 +18,7 @@ from model.events.calendar import set_time
 from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.dedup_writes import columns as at
+from model.simulations.dedup_writes.columns import AGAIN, SECOND
 from model.simulations.dedup_writes.groups import end_if_written, take_block, turn_to_table
 from model.simulations.dedup_writes.state import FEED, LOG_BLOCK_DONE, SYNC, WRITING, above, source_of
 from model.simulations.dedup_writes.table_io import came, draw, request, write_next
@@ -58,6 +61,10 @@ def _looked_up(m, leaves, now, thread):
         m.touched[group[at.N_TOUCHED]] = m.threads[thread, at.LEAF]
         group[at.N_TOUCHED] += 1
         m.tally[at.LOOKUPS] += 1
+        if m.threads[thread, at.FOUND] == SECOND:
+            m.touched[group[at.N_TOUCHED]] = m.threads[thread, at.OTHER_LEAF]
+            group[at.N_TOUCHED] += 1
+            m.tally[at.MOVED] += 1
     if not s.is_free and not (s.has_dedup and m.threads[thread, at.FOUND]):
         write_next(m, leaves, now, s.block_bytes)
         m.tally[at.DATA_BYTES] += s.block_bytes
@@ -68,6 +75,12 @@ def _looked_up(m, leaves, now, thread):
         turn_to_table(m, now)
 
 
+@kernel
+def _is_found_there(s, found):
+    """Whether the duplicate object has the entry: of a block that is freed also the last one but one."""
+    return found == AGAIN or (s.is_free and found == SECOND)
+
+
 @part
 def lookup_event(m, leaves, now, thread):
     """A thread goes on with its lookup as far as it gets."""
@@ -76,18 +89,20 @@ def lookup_event(m, leaves, now, thread):
         came(m, now, threads[thread, at.WAITS_FOR])
         return
     while s.has_dedup and threads[thread, at.STEP] < 4:
-        if threads[thread, at.STEP] == 2 and s.n_duplicate:
-            if threads[thread, at.FOUND]:
-                break
-            threads[thread, at.LEAF] = int(draw(m) * s.n_unique)
         in_unique, is_leaf = threads[thread, at.STEP] >= 2, threads[thread, at.STEP] & 1
         leaf = threads[thread, at.LEAF] % s.n_unique + s.n_duplicate if in_unique else threads[thread, at.LEAF]
         block = leaf if is_leaf else above(m, leaf)
         if block != NOBODY and not request(m, leaves, now, block, thread):
             return
         threads[thread, at.STEP] += 1
+        if threads[thread, at.STEP] == 2:
+            if _is_found_there(s, threads[thread, at.FOUND]):
+                break
+            threads[thread, at.OTHER_LEAF], threads[thread, at.LEAF] = threads[thread, at.LEAF], int(draw(m) * s.n_unique)
     if threads[thread, at.STEP] == 4:
         threads[thread, at.LEAF] = threads[thread, at.LEAF] % s.n_unique + s.n_duplicate
+    elif s.has_dedup and threads[thread, at.FOUND] == SECOND:
+        threads[thread, at.OTHER_LEAF] = int(draw(m) * s.n_unique) + s.n_duplicate
     _looked_up(m, leaves, now, thread)
 
 

@@ -4,6 +4,7 @@ from model.events.clock import TICK_NS
 from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.dedup_writes import columns as at
+from model.simulations.dedup_writes.columns import AGAIN, NEW, SECOND
 from model.simulations.dedup_writes.state import IDLE, LOG, LOOKUPS, SYNC, TABLE, WRITER, WRITING, source_of
 from model.simulations.dedup_writes.table_io import draw
 from model.zfs.arc.arc import access
@@ -30,7 +31,8 @@ def take_block(m, now, thread):
     group[at.NEXT_BLOCK] += 1
     group[at.N_UNDER_WAY] += 1
     m.threads[thread, at.STEP] = 0 if s.n_duplicate else 2
-    m.threads[thread, at.FOUND] = 1 if draw(m) < s.found_share else 0
+    share = draw(m)
+    m.threads[thread, at.FOUND] = NEW if share >= s.found_share else SECOND if share < s.second_share else AGAIN
     n_there = s.n_duplicate if s.n_duplicate else s.n_unique
     m.threads[thread, at.LEAF] = int(draw(m) * n_there)
     set_time(m.calendar, s.n_leaves + thread, now + (0 if s.is_free else s.hash_ns))

@@ -132,6 +132,7 @@ class Result(NamedTuple):
     by_second: np.ndarray  # blocks dealt with until each second
     counts: dict  # see at.COUNTS; of all of the run
     busy_share: float  # of the disks' time
+    busiest_share: float  # of that of the disk that was busy most
     files: np.ndarray  # [file, (hits, misses, ns when the last block had come)]
 
 
@@ -166,4 +167,5 @@ def _result(m, leaves):
     busy_ns = busy_until(leaves.drives, s.duration_ns)
     return Result(blocks_per_s=rate, bytes_per_s=rate * s.block_bytes, response_ns=m.response_ns[:counts["calls"]],
                   by_second=m.by_second[:last + 1], counts=counts, busy_share=float(busy_ns.mean() / s.duration_ns),
+                  busiest_share=float(busy_ns.max() / s.duration_ns),
                   files=m.files[:s.n_files])

@@ -43,8 +43,10 @@ class Settings(NamedTuple):
     has_dedup: int = 1
     n_duplicate: int = 0  # leaves of the table's duplicate object
     n_unique: int = 10_000  # likewise of the unique one
-    found_share: float = 0.0  # of the blocks: they are in the duplicate object, and no data are written
-    is_free: int = 0  # 1: blocks are freed in place of written; their last reference goes
+    found_share: float = 0.0  # of the blocks: the table has them, and no data are written
+    second_share: float = 0.0  # of the blocks, among these: of which there was one, so that their entry moves from the
+    #   unique object to the duplicate one; the others are in the duplicate object
+    is_free: int = 0  # 1: blocks are freed in place of written; of those found one stays, or (second_share) none but one
     block_bytes: int = 8192
     gap_ns: int = 0  # from the begin of one call to that of the next; 0: a call after the other
     copy_ns: int = 8000  # of a call: 8 KiB from user space, at some 1 GB/s
@@ -157,6 +159,7 @@ def largest_arc_bytes(memory_bytes: int) -> int:
 def check_settings(settings: Settings) -> None:
     """ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 256), "n_duplicate": (0, 2**24), "n_unique": (1, 2**24), "found_share": (0, 1),
+              "second_share": (0, settings.found_share),
               "block_bytes": (512, 2**17), "gap_ns": (0, 10 * SECOND_NS), "copy_ns": (1, SECOND_NS),
               "hash_ns": (0, SECOND_NS), "threads": (1, 256), "leaf_disk_bytes": (512, BLOCK_BYTES),
               "first_limit": (0, settings.max_limit), "l2_bytes": (0, 2**40),
@@ -224,7 +227,7 @@ def new_machine(settings, rules, build, ssd, seed, room):
         files=np.zeros((max(1, settings.n_files), at.N_FILE_COLUMNS), np.int64), levels=np.array(levels),
         place=_places(settings, seed, levels[-1]), dirtied=np.zeros(n_blocks, np.int32),
         reader=np.full(n_blocks, NOBODY, np.int32), joined=np.full(n_rows, NOBODY), threads=threads,
-        touched=np.zeros(room.calls, np.int64), dirty=np.zeros(n_blocks, np.int64),
+        touched=np.zeros(2 * room.calls, np.int64), dirty=np.zeros(n_blocks, np.int64),
         cursor=np.full(settings.n_leaves, FRONT_BYTES + settings.span_bytes), group=group,
         tally=np.zeros(len(at.COUNTS), np.int64), response_ns=np.zeros(room.calls, np.int64),
         by_second=np.zeros(settings.duration_ns // SECOND_NS + 1, np.int64),

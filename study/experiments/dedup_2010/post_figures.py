@@ -18,13 +18,13 @@ from study.documents import claims, priors
 from study.documents.priors import Known
 from study.ensembles import ensembles, kept
 from study.experiments.dedup_2010.sharing import synchronous_waits
-from study.experiments.dedup_2010.table_costs import BASE, LIMIT, UNITS
+from study.experiments.dedup_2010.table_costs import BASE, EXPERIMENT, UNITS, with_table
 from study.experiments.tiers_2009.devices import response_us
 from study.grades import claim_predictions
 from study.machines.dedup_pool import MEAN_FILL, metadata_room
 from study.machines.devices import of_sheet
 
-EXPERIMENT, RUN = "dedup-costs", "dedup"
+RUN = "dedup"
 QUANTITIES = ("checksum.", "disk.", "entry.", "memory.", "table_block.", "throttle.", "unique_data.")
 CLAIMS = tuple(f"{RUN} {name}" for name in QUANTITIES)     # see `claim_predictions.record_all`
 RUN_S = 120.0           # a run of synchronous writes: four groups of 30 s
@@ -92,10 +92,9 @@ def replaced(values: dict, seed: int) -> float:
 
 def absorbed_s(values: dict, seed: int) -> float:
     """When the first synchronous write takes long, s; RUN_S if none does."""
-    machine = BASE._replace(
-        unique_bytes=values["table_times"] * LIMIT, n_disks=round(values["dedup_disks"]), sheet=values["table_disk"],
-        offered=values["offered_mb"] * 1e6, is_sync=True, has_log_device=True, was_fast=bool(values["throttle_was_fast"]),
-        seconds=RUN_S, warm_s=RUN_S / 3)
+    machine = with_table(values["table_times"], values["found_share"], BASE._replace(
+        n_disks=round(values["dedup_disks"]), sheet=values["table_disk"], offered=values["offered_mb"] * 1e6, is_sync=True,
+        has_log_device=True, was_fast=bool(values["throttle_was_fast"]), seconds=RUN_S, warm_s=RUN_S / 3))
     first = synchronous_waits(machine, True, seed)[1]
     return RUN_S if math.isnan(first) else first
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from model.events.clock import MS
-from study.experiments.dedup_2010.table_costs import BASE, FREED_S, LIMIT
+from study.experiments.dedup_2010.table_costs import BASE, FREED_S, LIMIT, found_shares, with_table
 from study.machines.dedup_pool import DedupMachine, simulated, sustained
 
 IN_MEMORY, BEYOND = 0.5, 4.0        # size of the table, in what memory may hold of it
@@ -50,8 +50,9 @@ def synchronous(offered: list[float], n_disks: int, seconds: float, seed: int) -
     rows = []
     for what, has_dedup, times, was_fast in CONDITIONS:
         for rate in offered:
-            machine = BASE._replace(unique_bytes=times * LIMIT, n_disks=n_disks, offered=rate * 1e6, is_sync=True,
-                                    has_log_device=True, was_fast=was_fast, seconds=seconds, warm_s=seconds / 3)
+            machine = with_table(times, found_shares()[1], BASE._replace(
+                n_disks=n_disks, offered=rate * 1e6, is_sync=True, has_log_device=True, was_fast=was_fast,
+                seconds=seconds, warm_s=seconds / 3))
             waits, first = synchronous_waits(machine, has_dedup, seed)
             rows.append((what, rate, *np.percentile(waits[:-1], (50, 99)), waits.max(), first))
     return pd.DataFrame(rows, columns=["what", "offered", "p50_ms", "p99_ms", "most_ms", "first_slow_s"])
@@ -73,18 +74,22 @@ def copies(image_gib: float, n_copies: int, n_disks: int, seconds: float, seed: 
     """`n_copies` of an image, each then changed in CHANGED of its 8K blocks: how, times (the table, in what memory may
     hold), s to write all, GiB stored, s to delete one of them.
 
-    With dedup every block is written, and found unless it is changed; with clones only changed blocks are written. Who
-    deletes a copy frees all of its blocks with dedup, and without; of a clone those that are its own.
+    With dedup every block is written, and found unless it is changed; the first copy's are the second of their kind. With
+    clones only changed blocks are written.
+    Who deletes a copy frees all of its blocks with dedup, and without; of a clone those that are its own.
     """
     n_blocks, rows = image_gib * 2**30 / BASE.block_bytes, []
     for how, times in ((PLAIN, 1.0), (DEDUP, IN_MEMORY), (DEDUP, BEYOND), (CLONE, 1.0)):
         has_dedup, own = how == DEDUP, 1.0 if how == PLAIN else CHANGED
         half = times * LIMIT / 2        # of the table: an object each for blocks of several owners, and of one
         machine = BASE._replace(unique_bytes=half, duplicate_bytes=half if has_dedup else 0.0, n_disks=n_disks,
-                                found_share=1 - CHANGED if has_dedup else 0.0, seconds=seconds, warm_s=seconds / 3)
+                                found_share=1 - CHANGED if has_dedup else 0.0,
+                                second_share=(1 - CHANGED) / n_copies if has_dedup else 0.0,
+                                seconds=seconds, warm_s=seconds / 3)
         written = n_blocks * (CHANGED if how == CLONE else 1.0)
         rate = sustained(machine, has_dedup, seed).blocks_per_s
-        freeing = simulated(machine._replace(is_free=True, threads=64, seconds=max(seconds, FREED_S), warm_s=FREED_S / 3),
+        freeing = simulated(machine._replace(second_share=0.0, is_free=True, threads=64,
+                                             seconds=max(seconds, FREED_S), warm_s=FREED_S / 3),
                             has_dedup, seed).blocks_per_s
         rows.append((how, times if has_dedup else np.nan, n_copies * written / rate,
                      image_gib * (1 + n_copies * own), written / freeing))

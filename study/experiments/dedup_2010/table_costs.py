@@ -1,6 +1,7 @@
-"""What the dedup table costs: memory, writes, reads, and processor time.
+"""What the dedup table costs: memory, writes and reads.
 
     memory(seed)                B of a table in core, as it grows
+    found_shares()              of the blocks written, what the table has already: least, best guess, most
     batches()                   writes of data that one write of a table block stands for
     cliff(…)                    rates and response times over the size of the table, simulated
     of_2018(…)                  the same for the one published cliff whose conditions are printed
@@ -14,20 +15,20 @@ from model.events.clock import MS
 from model.events.streams import stream
 from model.zfs.dedup.table import ENTRY_IN_USE_BYTES, group, new_table
 from model.zfs.dedup.zap import KEY_BITS, ZapParams, enter_all, new_zap, size_of
+from study.documents import priors
 from study.ensembles import kept
-from study.machines.dedup_pool import DedupMachine, entry_bytes, simulated, sustained
+from study.machines.dedup_pool import DedupMachine, entry_bytes, simulated, sustained, with_duplicates
 
 PUBLISHED_IN_CORE = (       # entries, B in core each: conditions 10.3 and 10.4, outputs of pools of 2012 to 2023
     (8193, 141, "1 GB written five times"), (0.70e6, 187, "openzfs 12255"), (29.3e6, 146, "openzfs 15361"),
     (70e6, 260, "openzfs 5904"), (240.6e6, 160, "openzfs 5182"))
-SAID = 200                  # B: the entry of the post
 UNITS = {"128K": 2**17, "8K": 2**13}
-CYCLES = 17.8               # a byte, SHA-256 in OpenSSL 1.0.1, assembler (conditions 10.9: S. Gueron, V. Krasnov, 2012)
-CLOCKS_GHZ = (2.66, 2.93)   # Intel's processors of 2009
-PLAIN_C = (60e6, 90e6)      # B/s of a core of 1.9 GHz, plain C: below the 123 MB/s of SHA-1 there (conditions 10.10)
+SAID = 200                  # B: the entry of the post
 LIMIT = 2**28               # B of metadata in memory: 65 536 blocks of the table, at full size
 FREED_S = 100.0             # a group that meets no limit takes 30 s
 BASE = DedupMachine(unique_bytes=0, limit_bytes=LIMIT)
+EXPERIMENT = "dedup-costs"   # of data/priors.toml
+UNIQUE, MOST = "new blocks alone", "most duplicates"
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -73,6 +74,17 @@ def batches(seed: int, n_blocks: int = 20_000) -> pd.DataFrame:
 
 # --- the cliff --------------------------------------------------------------------------------------------------------
 
+def found_shares() -> tuple[float, float, float]:
+    """Share of the blocks written that the table has already: least, best guess, most (data/priors.toml)."""
+    prior = next(each for each in priors.read(EXPERIMENT).priors if each.name == "found_share")
+    return prior.low, prior.central, prior.high
+
+
+def with_table(times: float, found_share: float, base: DedupMachine = BASE) -> DedupMachine:
+    """A machine whose table is `times` as large as what memory may hold of it, with its share of duplicates."""
+    return with_duplicates(base._replace(unique_bytes=times * LIMIT), found_share)
+
+
 def _rows(name: str, calls: list[tuple]) -> pd.DataFrame:
     """A row for each of `calls`, read where they are kept (`study.ensembles.kept`)."""
     ensemble = kept.Ensemble(name, __name__, (), ("hardware/*.toml",))
@@ -81,27 +93,29 @@ def _rows(name: str, calls: list[tuple]) -> pd.DataFrame:
 
 def _row(machine: DedupMachine, has_dedup: bool, seed: int, name: str, times: float) -> list[dict]:
     done = sustained(machine, has_dedup, seed)
-    counts = done.counts
+    counts, looked_up = done.counts, max(1, done.counts["lookups"])
     return [{"what": name, "times": times, "mb_per_s": done.bytes_per_s / 1e6, "blocks_per_s": done.blocks_per_s,
              "p50_ms": float(np.percentile(done.response_ns, 50)) / MS, "most_ms": float(done.response_ns.max()) / MS,
-             "reads_per_block": counts["disk_reads"] / max(1, counts["lookups"]), "busy": done.busy_share}]
+             "reads_per_block": counts["disk_reads"] / looked_up, "busy": done.busy_share, "busiest": done.busiest_share}]
 
 
 def cliff(times: list[float], n_disks: int, block_bytes: int, l2_share: float, seconds: float, seed: int) -> pd.DataFrame:
-    """Writes of new blocks, as long as `sustained` has them, with tables of so many times what memory may hold: what, times,
-    mb_per_s, …"""
+    """Writes as long as `sustained` has them, with tables of so many times what memory may hold: what, times, mb_per_s, …
+    The best guess of how many blocks are there already; and none of them, and the most."""
     base = BASE._replace(n_disks=n_disks, block_bytes=block_bytes, seconds=seconds, warm_s=seconds / 3)
-    calls = [(base._replace(unique_bytes=LIMIT), False, seed, "without dedup", 1.0)]
+    _, found, most = found_shares()
+    calls = [(with_table(1.0, found, base), False, seed, "without dedup", 1.0)]
     for n in times:
-        large = base._replace(unique_bytes=n * LIMIT)
+        large = with_table(n, found, base)
         calls += [(large, True, seed, "with dedup", n),
-                  (large._replace(l2_bytes=l2_share * n * LIMIT), True, seed, "and a cache device", n)]
+                  (large._replace(l2_bytes=l2_share * n * LIMIT), True, seed, "and a cache device", n),
+                  (with_table(n, 0.0, base), True, seed, UNIQUE, n), (with_table(n, most, base), True, seed, MOST, n)]
     return _rows("dedup-cliff", calls)
 
 
 def paced(offered: list[float], times: float, n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
     """Response times of calls that come at a pace (MB/s): what a call waits for the throttle."""
-    base = BASE._replace(unique_bytes=times * LIMIT, n_disks=n_disks, seconds=seconds, warm_s=seconds / 3)
+    base = with_table(times, found_shares()[1], BASE._replace(n_disks=n_disks, seconds=seconds, warm_s=seconds / 3))
     return _rows("dedup-paced", [(base._replace(offered=rate * 1e6), True, seed, "paced", rate) for rate in offered])
 
 
@@ -111,8 +125,8 @@ def deletion(file_gib: float, n_disks: int, seconds: float, seed: int) -> pd.Dat
     seconds = max(seconds, FREED_S)
     rows = []
     for name, times in (("table in memory", 0.5), ("table eight times memory", 8.0)):
-        machine = BASE._replace(unique_bytes=times * LIMIT, n_disks=n_disks, is_free=True, threads=64, seconds=seconds,
-                                warm_s=seconds / 3)
+        machine = with_table(times, found_shares()[1], BASE._replace(
+            n_disks=n_disks, is_free=True, threads=64, seconds=seconds, warm_s=seconds / 3))
         rate = simulated(machine, True, seed).blocks_per_s
         rows.append((name, rate, file_gib * 2**30 / 8192 / max(rate, 1e-9)))
     return pd.DataFrame(rows, columns=["what", "blocks freed a second", "s"])
@@ -126,25 +140,20 @@ def freed_metrics(freed: pd.DataFrame) -> pd.DataFrame:
 
 def of_2018(n_disks: list[int], seconds: float, seed: int) -> pd.DataFrame:
     """The pool of openzfs pull request 5182 (conditions 10.7), by the conditions that are printed there: 240.6 million
-    entries of 160 B, 10 GB of metadata in memory, 14 GB on a cache device, blocks of 5.8 kB. How many disks it had, and the
-    rules of 2018, are not known here: the disks are those of the appliance."""
+    entries of 160 B, 10 GB of metadata in memory, 14 GB on a cache device, blocks of 5.8 kB. How many disks it had, how many
+    duplicates, and the rules of 2018, are not known here: the disks are those of the appliance."""
     machine = DedupMachine(unique_bytes=240.6e6 * 160, limit_bytes=10e9, l2_bytes=14e9, block_bytes=5800, seconds=seconds,
                            warm_s=seconds / 3)
-    return _rows("dedup-2018", [(machine._replace(n_disks=n), True, seed, f"{n} disks", n) for n in n_disks])
+    _, found, most = found_shares()
+    return _rows("dedup-2018", [(with_duplicates(machine._replace(n_disks=n), share), True, seed, f"{n} disks{words}", n)
+                                for words, share in (("", found), (f", {UNIQUE}", 0.0), (f", {MOST}", most))
+                                for n in n_disks])
 
 
 def metrics(name: str, rows: pd.DataFrame) -> pd.DataFrame:
     """For the run store: rates and longest calls, by what and times."""
-    return pd.DataFrame([(f"{name}.{row.what.replace(' ', '-')}.{row.times:g}.{quantity}", getattr(row, quantity), unit)
-                         for row in rows.itertuples() for quantity, unit in (("mb_per_s", "MB/s"), ("most_ms", "ms"))],
+    names = rows.what.str.replace(",", "").str.replace(" ", "-")
+    return pd.DataFrame([(f"{name}.{what}.{row.times:g}.{quantity}", getattr(row, quantity), unit)
+                         for what, row in zip(names, rows.itertuples(), strict=True)
+                         for quantity, unit in (("mb_per_s", "MB/s"), ("most_ms", "ms"))],
                         columns=["name", "value", "unit"])
-
-
-# --- check-sums -------------------------------------------------------------------------------------------------------
-
-def sha256() -> pd.DataFrame:
-    """On processors of 2009: how, MB/s, ms for 128 KiB, us for 8 KiB."""
-    rates = [(f"assembler, {ghz} GHz", ghz * 1e9 / CYCLES) for ghz in CLOCKS_GHZ]
-    rates += [(f"plain C, 1.9 GHz, {which}", rate) for which, rate in zip(("least", "most"), PLAIN_C, strict=True)]
-    return pd.DataFrame([(how, rate / 1e6, 1e3 * UNITS["128K"] / rate, 1e6 * UNITS["8K"] / rate) for how, rate in rates],
-                        columns=["how", "MB/s", "ms for 128K", "us for 8K"])

@@ -2,6 +2,7 @@
 
     hybrids.run(["2009", "2026"], load, seed)       what every pool of the grid does
     hybrids.priced(runs, prices.read("2009"))       what it costs, and whether another beats it
+    hybrids.served(runs, name, memory_gib)          from where its blocks came, and how much its disks had to do
 
 The database is the order entry of `model.databases.oracle`, on ZFS with ARC, L2ARC and intent log
 (`study.machines.simulate`). Its tables are the working set. It reads blocks, of which it changes a share. All is simulated
@@ -52,7 +53,7 @@ def check(load: Load) -> Load:
 def machine(list_of: Prices, point: Point, load: Load) -> Scenario:
     """One pool, to scale."""
     arc_mib = max(LEAST_ARC_MIB, (point.memory_gib - DATABASE_GIB - SYSTEM_GIB) * 1024 / SCALE)
-    pool: dict[str, Any] = {"data": {"sheet": list_of.of("disk").sheet, "count": point.disks}}
+    pool: dict[str, Any] = {"data": {"sheet": list_of.named(point.disk).sheet, "count": point.disks}}
     if point.log:
         pool["log"] = {"sheet": list_of.of("log").sheet, "count": point.log}
     if point.cache:
@@ -70,14 +71,17 @@ def machine(list_of: Prices, point: Point, load: Load) -> Scenario:
 
 def _run(appliance: Scenario, values: dict, seed: int, since: float) -> list[dict[str, float]]:
     outcome = simulate.simulate(appliance, values, seed, since=since)
-    return [{"tps": outcome.tps, "response": outcome.mean_ms}]
+    disks, cache = outcome.devices["data"], outcome.devices.get("cache", {"reads": 0})
+    return [{"tps": outcome.tps, "response": outcome.mean_ms, "seconds": outcome.seconds,
+             "cache_reads": cache["reads"], "disk_reads": disks["reads"], "disk_writes": disks["writes"]}]
 
 
 def run(names: Sequence[str], load: Load, seed: int, grid: tuple[Point, ...] = GRID) -> pd.DataFrame:
-    """Every pool of the grid, of the devices of each of these files of prices, by best guess: prices, disks, log, cache,
-    memory_gib, tps, response (ms). What devices cost does not matter yet."""
-    cases = [(name, point) for name in names for point in grid]
+    """Every pool of the grid, of each kind of disk and the other devices of each of these files of prices, by best guess:
+    prices, disks, log, cache, memory_gib, disk, tps, response (ms), and what was read and written in so many seconds. What
+    devices cost does not matter yet."""
     lists = {name: prices.read(name) for name in names}
+    cases = [(name, point._replace(disk=disk.name)) for name in names for disk in lists[name].disks() for point in grid]
     machines = [machine(lists[name], point, check(load)) for name, point in cases]
     values = simulate.known(machines, "oracle").central() | {"changed_share": 1 - load.read_share}
     seen = kept.rows(kept.Ensemble("hybrid-pools", __name__, None, ("hardware/*.toml",)), _run,
@@ -103,13 +107,24 @@ def frontier(costs: list[float], rates: list[float]) -> list[bool]:
 
 def label(row: Any) -> str:
     """A pool in words."""
-    parts = [f"{row.disks} disks", *["log"] * bool(row.log), *["cache"] * bool(row.cache)]
+    parts = [f"{row.disks} {row.disk}", *["log"] * bool(row.log), *["cache"] * bool(row.cache)]
     return f"{' + '.join(parts)}, {row.memory_gib:g} GiB"
+
+
+def served(runs: pd.DataFrame, name: str, memory_gib: float) -> pd.DataFrame:
+    """For readers: of the pools of a file with so much memory tps; for each transaction reads of the cache SSD and of disks,
+    and writes of disks; and I/Os a second of each disk. The simulation is to scale; rates are as they are."""
+    rows = runs[(runs.prices == name) & (runs.memory_gib == memory_gib)]
+    n = rows.tps * rows.seconds
+    return pd.DataFrame({"pool": [label(row) for row in rows.itertuples()], "tps": rows.tps,
+                         "cache reads": rows.cache_reads / n, "disk reads": rows.disk_reads / n,
+                         "disk writes": rows.disk_writes / n,
+                         "I/Os a second of a disk": (rows.disk_reads + rows.disk_writes) / rows.seconds / rows.disks})
 
 
 def metrics(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """For the run store: name, value, unit."""
     units = {"tps": "TPS", "response": "ms", "cost": "$", "per_million": "$"}
-    return pd.DataFrame([(f"{name}.{row['disks']}-{row['log']}-{row['cache']}-{row['memory_gib']}.{quantity}", row[quantity],
-                          unit) for row in table.to_dict("records") for quantity, unit in units.items()],
+    return pd.DataFrame([(f"{name}.{row['disk']}.{row['disks']}-{row['log']}-{row['cache']}-{row['memory_gib']}.{quantity}",
+                          row[quantity], unit) for row in table.to_dict("records") for quantity, unit in units.items()],
                         columns=["name", "value", "unit"])

@@ -2,6 +2,7 @@
 
     list_of = prices.read("2009")
     list_of.of("disk").prices()     {"by capacity": 390.0, "by I/Os": 760.0}, in the list's currency
+    list_of.disks()                 disks that pools are made of
 """
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -15,6 +16,7 @@ from study.machines.storage import sheet
 from study.project import data_file, data_files
 
 Role = Literal["disk", "log", "cache", "memory"]
+ROLES: tuple[Role, ...] = ("disk", "log", "cache", "memory")
 BY_DEVICE, BY_CAPACITY, BY_IOS = "of the device", "by capacity", "by I/Os"
 Positive = Annotated[float, Field(gt=0, lt=1e9)]
 
@@ -67,7 +69,7 @@ class Prices(_Strict):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        for role in ("disk", "log", "cache", "memory"):
+        for role in ROLES:
             if not any(each.role == role for each in self.technology):
                 raise ValueError(f"no technology has the role {role}; give one")
         return self
@@ -76,10 +78,21 @@ class Prices(_Strict):
         """The last one of a role: of disks the faster."""
         return [each for each in self.technology if each.role == role][-1]
 
+    def disks(self) -> tuple[Technology, ...]:
+        """Of each kind of disk, by its sheet, the cheapest; in the order of the file."""
+        disks = [each for each in self.technology if each.role == "disk"]
+        return tuple(each for each in disks if each == min((other for other in disks if other.sheet == each.sheet),
+                                                           key=Technology.cost))
+
+    def named(self, name: str) -> Technology:
+        """The technology of that name; "" is the faster disk."""
+        return next((each for each in self.technology if each.name == name), self.of("disk"))
+
     def with_costs(self, **per_gb: float) -> "Prices":
-        """The same with other prices per GB by role."""
+        """The same with other prices per GB by role; of disks that of the faster one."""
+        changed = {self.of(role).name: per_gb[role] for role in ROLES if role in per_gb}
         return self.model_copy(update={"technology": tuple(
-            each.model_copy(update={"price": None, "price_per_gb": per_gb[each.role]}) if each.role in per_gb else each
+            each.model_copy(update={"price": None, "price_per_gb": changed[each.name]}) if each.name in changed else each
             for each in self.technology)})
 
 
@@ -89,6 +102,7 @@ class Point(NamedTuple):
     log: int
     cache: int
     memory_gib: float
+    disk: str = ""          # name of the technology; "" is the faster one
 
 
 def names() -> list[str]:
@@ -117,8 +131,8 @@ def read(name: str) -> Prices:
 def cost(list_of: Prices, point: Point) -> float:
     """Of a pool and its host's memory, in the list's currency. No server, no power."""
     memory = list_of.of("memory")
-    devices: tuple[tuple[Role, int], ...] = (("disk", point.disks), ("log", point.log), ("cache", point.cache))
-    return (sum(n * list_of.of(role).cost() for role, n in devices)
+    devices: tuple[tuple[Role, int], ...] = (("log", point.log), ("cache", point.cache))
+    return (point.disks * list_of.named(point.disk).cost() + sum(n * list_of.of(role).cost() for role, n in devices)
             + point.memory_gib * 2**30 / 1e9 * memory.cost() / memory.gb)
 
 

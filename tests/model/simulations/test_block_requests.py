@@ -16,10 +16,11 @@ LUN, KIB = 2**26, 2**10
 DEVICE = SsdParams(disk_bytes=2**32)
 
 
-def run(requests, block_bytes=8 * KIB, n_clients=1, is_warm=0, seconds=600.0, on_zvol=1):
+def run(requests, block_bytes=8 * KIB, n_clients=1, is_warm=0, seconds=600.0, on_zvol=1,
+        device=DEVICE):
     s = FileSettings(record_bytes=block_bytes, log_record_bytes=block_bytes, on_zvol=on_zvol, memory_bytes=2**32,
                      arc_max_bytes=2**29, is_warm=is_warm, prefetch=0)
-    store = new_store(block_requests.files_of(LUN, block_bytes), s, era("b141"), Pool(Group(DEVICE)), n_clients)
+    store = new_store(block_requests.files_of(LUN, block_bytes), s, era("b141"), Pool(Group(device)), n_clients)
     return block_requests.simulate(np.array(requests, np.int64), Settings(n_clients, int(seconds * 1e9)), store, LUN)
 
 
@@ -74,6 +75,24 @@ def test_a_misaligned_write_waits_for_what_it_reads():
         table = run(stream(offset, 8 * KIB, 50, WRITE_THROUGH)).table
         return (table[:, request.ENDED] - table[:, request.BEGAN]).mean()
     assert time_of(512) > time_of(0) + DEVICE.read_ns
+
+
+@pytest.mark.parametrize(("operation", "n_bytes", "rounds"), [(READ, 8 * KIB, 1), (READ, 64 * KIB, 2),
+                                                              (WRITE_THROUGH, 8 * KIB, 1)])
+def test_blocks_of_a_request_are_read_at_once(operation, n_bytes, rounds):
+    """It waits for one read of a device that serves ten pages at a time, or for two where it wants more; not for each block
+    in turn. Each block is read once."""
+    quick = DEVICE._replace(read_iops=10**6, read_rate=10**11, bus_rate=10**11, write_iops=10**6, write_rate=10**11,
+                            read_ns=10**6)
+
+    def seen(offset):
+        result = run([(operation, offset + i * 2 * n_bytes, n_bytes) for i in range(40)], device=quick)
+        return np.median(result.table[:, request.ENDED] - result.table[:, request.BEGAN]), result.counts["data_reads"]
+    (aligned, of_aligned), (misaligned, of_misaligned) = seen(0), seen(512)
+    n_blocks = n_bytes // (8 * KIB)
+    assert (of_aligned, of_misaligned) == (40 * n_blocks * (operation == READ), 40 * (n_blocks + 1))
+    without_reads = 0 if operation == READ else aligned
+    assert rounds <= (misaligned - without_reads) / quick.read_ns < rounds + 0.5
 
 
 def test_a_run_ends_at_its_time_and_is_the_same_again():

@@ -36,14 +36,15 @@ def beyond():
 
 
 @pytest.mark.parametrize("changed", [
-    {}, {"n_unique": 16_000}, {"n_duplicate": 1000, "found_share": 0.5}, {"is_free": 1}, {"has_dedup": 0},
+    {}, {"n_unique": 16_000}, {"n_duplicate": 1000, "found_share": 0.5},
+    {"n_duplicate": 1000, "found_share": 0.5, "second_share": 0.3}, {"is_free": 1}, {"has_dedup": 0},
     {"n_unique": 16_000, "l2_bytes": 2**26}])
 def test_nothing_is_lost_or_made(changed):
     done = run(**changed)
     n, dedup = done.counts, changed.get("has_dedup", 1)
     assert n["blocks"] <= n["calls"]
     assert n["lookups"] == dedup * n["blocks"]
-    assert n["touched"] <= n["lookups"]
+    assert n["touched"] <= n["lookups"] + n["moved"]
     assert 3 * n["dirtied"] <= n["table_writes"]
     assert n["io_writes"] == n["table_writes"] + n["data_bytes"] // BASE.block_bytes
     assert (n["data_bytes"] == 0) == bool(changed.get("is_free"))
@@ -80,6 +81,15 @@ def test_data_of_duplicates_are_not_written():
     assert done.counts["data_bytes"] == 0 < done.counts["table_writes"]
     half = run(n_duplicate=1000, found_share=0.5).counts
     assert half["data_bytes"] / BASE.block_bytes == pytest.approx(half["blocks"] / 2, rel=0.05)
+
+
+def test_a_pool_with_duplicates_falls_deeper(beyond):
+    """A new block is looked for in two objects, and a second one changes both."""
+    half = run(n_unique=8000, n_duplicate=8000, found_share=0.5)
+    moving = run(n_unique=8000, n_duplicate=8000, found_share=0.5, second_share=0.4)
+    assert moving.blocks_per_s < half.blocks_per_s < beyond.blocks_per_s
+    assert moving.counts["moved"] / moving.counts["lookups"] == pytest.approx(0.4, rel=0.1)
+    assert half.counts["moved"] == 0
 
 
 def test_who_writes_slower_than_the_pool_waits_for_nothing_and_who_writes_faster_waits_seconds():
@@ -170,6 +180,7 @@ def test_levels_of_a_table():
 @pytest.mark.parametrize(("changed", "named"), [
     ({"n_unique": 0}, "n_unique is 0"), ({"found_share": 1.5}, "found_share is 1.5"), ({"threads": 0}, "threads is 0"),
     ({"arc": ArcParams(2**25, 2**23)}, "is the least that ZFS takes"), ({"found_share": 0.5}, "has no leaf"),
+    ({"second_share": 0.1}, "second_share is 0.1"),
     ({"is_sync": 1, "is_free": 1}, "choose one"), ({"is_sync": 1, "block_bytes": 2**16}, "choose smaller blocks"),
     ({"n_files": 1, "file_blocks": 4, "shared_blocks": 5}, "shared_blocks is 5")])
 def test_impossible_machines_are_refused(changed, named):

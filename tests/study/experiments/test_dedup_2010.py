@@ -1,9 +1,11 @@
 """Dedup of 2010: the model's ratio is a count of the same bytes; the gain of small blocks; what a table costs."""
+import tomllib
+
 import numpy as np
 import pytest
 
 from study.documents import priors
-from study.experiments.dedup_2010 import backups, contents, table_costs
+from study.experiments.dedup_2010 import backups, checksums, contents, table_costs
 
 KINDS = contents.kinds(1, 1)
 
@@ -71,8 +73,35 @@ def test_a_write_of_the_table_stands_for_tens_only_where_the_table_is_small():
 
 
 def test_checksums_of_2009():
-    table = table_costs.sha256().set_index("how")
+    table = checksums.of_2009().set_index("how")
     fast, slow = table[table.index.str.startswith("assembler")], table[table.index.str.startswith("plain C")]
     assert (fast["ms for 128K"] < 1).all()
     assert (fast["us for 8K"] < 64).all()
     assert (slow["us for 8K"] > 64).all()
+
+
+def test_the_kept_measurement_of_a_checksum_is_of_both_blocks_and_says_where():
+    table = checksums.beside().set_index("block")
+    assert list(table.index) == ["128K", "8K"]
+    assert (table["less than the post has"] == (table["measured: us"] < table["post: us at most"])).all()
+    assert (table["MB/s"] * table["measured: us"]).tolist() == pytest.approx([131072, 8192])
+    assert checksums.kept()["machine"]["processor"] in checksums.machine_in_words()
+
+
+def test_what_is_measured_is_what_the_file_holds(monkeypatch):
+    monkeypatch.setattr(checksums, "ROUNDS", 2)
+    monkeypatch.setattr(checksums, "ROUND_BYTES", 2**18)
+    made = checksums.measure()
+    assert tomllib.loads(checksums.to_toml(made)) == made
+    assert all(0 < each["least_us"] <= each["median_us"] <= each["most_us"] for each in made["block"])
+
+
+def test_the_share_of_duplicates_makes_two_objects_of_one_table():
+    low, central, high = table_costs.found_shares()
+    assert 0 < low < central < high < 1
+    for found in (0.0, low, central, high):
+        machine = table_costs.with_table(2.0, found)
+        assert machine.unique_bytes + machine.duplicate_bytes == pytest.approx(2 * table_costs.LIMIT)
+        assert machine.duplicate_bytes / machine.unique_bytes >= 0
+        assert 0 <= machine.second_share <= machine.found_share == found
+    assert table_costs.with_table(2.0, 0.0).duplicate_bytes == 0

@@ -18,7 +18,9 @@ NUMBERS = st.floats(1, 1000)
 def test_the_file_of_2009_is_the_slides_table_and_its_two_prices_differ():
     run = next(run for run in published.runs() if run.run_id == "rajadurai-2009/price-table")
     numbers = dict(zip(run.metrics.name, run.metrics.value, strict=True))
-    for each in prices.read("2009").technology:
+    of_slides = [each for each in prices.read("2009").technology if each.name in devices.TECHNOLOGIES]
+    assert len(of_slides) == 5
+    for each in of_slides:
         for mine, theirs in (("gb", "capacity"), ("iops", "iops"), ("price_per_iops", "price_per_iops"),
                              ("price_per_gb", "price_per_gb")):
             assert getattr(each, mine) == numbers[f"{each.name}.{theirs}"]
@@ -59,13 +61,34 @@ def test_the_frontier_is_what_nobody_beats(points):
 
 def test_more_memory_or_a_log_device_is_no_slower_and_other_prices_move_costs_alone():
     grid = (Point(2, 0, 0, 4), Point(2, 0, 0, 16), Point(2, 1, 0, 16))
-    runs = hybrids.run(["2009"], LOAD, 1, grid)
-    assert runs.tps.is_monotonic_increasing
+    both = hybrids.run(["2009"], LOAD, 1, grid)
+    assert all(of_disk.tps.is_monotonic_increasing for _, of_disk in both.groupby("disk"))
+    runs = both[both.disk == "performance-hdd"]
     list_of = prices.read("2009")
     mine, cheaper = hybrids.priced(runs, list_of), hybrids.priced(runs, list_of.with_costs(memory=1.0))
     assert sorted(mine.tps) == sorted(cheaper.tps)
     assert cheaper.cost.sum() < mine.cost.sum()
     assert (mine.per_million * mine.tps * 3 * 365 * 86400 / 1e6).tolist() == pytest.approx(mine.cost.tolist())
+
+
+def test_pools_are_of_each_kind_of_disk_at_its_cheapest_and_other_prices_are_of_the_faster_one():
+    list_of = prices.read("2009")
+    assert [each.name for each in list_of.disks()] == ["sata-1tb", "performance-hdd"]
+    assert list_of.named("") == list_of.of("disk") == list_of.named("performance-hdd")
+    capacity = Point(2, 0, 0, 4.0, "sata-1tb")
+    assert prices.cost(list_of, capacity) < prices.cost(list_of, capacity._replace(disk=""))
+    dearer = list_of.with_costs(disk=2.6)
+    assert prices.cost(dearer, capacity) == prices.cost(list_of, capacity)
+    assert prices.cost(dearer, capacity._replace(disk="")) == pytest.approx(
+        prices.cost(list_of, capacity._replace(disk="")) + 2 * 390)
+
+
+def test_a_cache_device_takes_reads_from_disks_and_leaves_them_the_writes():
+    runs = hybrids.run(["2009"], LOAD, 1, (Point(2, 1, 0, 4), Point(2, 1, 1, 4)))
+    of_both = hybrids.served(runs[runs.disk == "performance-hdd"], "2009", 4)
+    assert of_both["cache reads"].tolist()[0] == 0 < of_both["cache reads"].tolist()[1]
+    assert of_both["disk reads"].tolist()[1] < of_both["disk reads"].tolist()[0]
+    assert (of_both["I/Os a second of a disk"] > 0).all()
 
 
 def test_a_load_that_cannot_be_is_one_sentence():
@@ -93,8 +116,8 @@ def test_littles_law_of_the_printed_table():
 
 
 def test_figures_are_drawn():
-    table = pd.DataFrame([(2, 0, 0, 4, 50.0, 1000.0, True), (2, 1, 1, 16, 900.0, 2000.0, True)],
-                         columns=["disks", "log", "cache", "memory_gib", "tps", "cost", "best"])
+    table = pd.DataFrame([(2, 0, 0, 4, "slow", 50.0, 1000.0, True), (2, 1, 1, 16, "fast", 900.0, 2000.0, True)],
+                         columns=["disks", "log", "cache", "memory_gib", "disk", "tps", "cost", "best"])
     of_table = prices.table(prices.read("2009"))
     scale = pd.DataFrame([("a", 10.0, 5.0, 20.0)], columns=["technology", "printed", "low", "high"])
     for figure in (pictures.frontier(table), pictures.scale(scale),

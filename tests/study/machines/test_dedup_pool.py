@@ -7,6 +7,7 @@ import pytest
 from model.zfs.dedup.zap import ZapParams, leaf_entries
 from study.errors import UserError
 from study.machines import dedup_pool
+from study.machines.dedup_pool import Rate
 from study.pools import ddt
 
 SAMPLES = Path(__file__).parents[1] / "pools" / "ddt"
@@ -15,7 +16,7 @@ GIB = 2**30
 
 @pytest.fixture(autouse=True)
 def no_simulation(monkeypatch):
-    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (9.0, 10.0))
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (Rate(9.0, "disks"), Rate(10.0, "disks")))
 
 
 def asked(name, memory=16 * GIB, release="openzfs", size=None):
@@ -31,7 +32,7 @@ def test_yes_or_no_has_a_reason(name, memory, pays, reason):
 
 
 def test_a_table_that_fits_and_slows_writes_down_does_not_pay(monkeypatch):
-    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (4.0, 10.0))
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: (Rate(4.0, "reads"), Rate(10.0, "disks")))
     made = asked("zol_06_zdb_ddd.txt")
     assert (made.pays, "40 % of the rate without dedup" in made.reason) == (False, True)
 
@@ -51,7 +52,8 @@ def test_a_slow_run_is_made_again_and_longer(monkeypatch, rate, expected):
 
 def test_a_table_far_beyond_the_room_is_simulated_at_the_most_that_matters(monkeypatch):
     machines = []
-    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (1.0, 10.0))
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (
+        Rate(1.0, "reads"), Rate(10.0, "disks")))
     made = asked("zol_06_zdb_ddd.txt", size=2**52)
     assert made.full_bytes > dedup_pool.MAX_TIMES * made.room_bytes
     assert machines[0].unique_bytes + machines[0].duplicate_bytes == pytest.approx(dedup_pool.MAX_TIMES * made.room_bytes)
@@ -79,3 +81,26 @@ def test_what_cannot_be_is_one_sentence(changed, named):
     with pytest.raises(UserError, match=named) as error:
         asked("zol_06_zdb_dd.txt", **changed)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("changed", "has_dedup", "words"), [
+    ({}, True, "which wait for their slowest disk"),
+    ({"busiest_share": 0.95}, False, "the disks, of which one is busy 95 %"),
+    ({"bytes_per_s": 3.9e9}, False, "those who write, with 4000 MB/s"),
+    ({"bytes_per_s": 1.2e9}, True, "SHA-256, by 8 threads"),
+    ({"bytes_per_s": 1.2e9, "busiest_share": 0.95}, False, "the disks"),
+    ({"counts": {"disk_reads": 80, "l2_reads": 20, "lookups": 100}, "busiest_share": 0.95}, True,
+     "8 threads wait for 1 reads of the table")])
+def test_what_limits_a_rate_is_always_said(changed, has_dedup, words):
+    done = {"bytes_per_s": 1e8, "busiest_share": 0.5, "counts": {"disk_reads": 0, "l2_reads": 0, "lookups": 100}} | changed
+    assert words in dedup_pool.limit_of(SimpleNamespace(**done), dedup_pool.DedupMachine(1e9), has_dedup)
+
+
+def test_the_tables_objects_and_what_moves_are_those_of_published_pools():
+    """Of six (data/priors.toml, found_share): share found, share of entries with two references or more."""
+    for found, duplicates in ((0.06, 0.05), (0.07, 0.08), (0.10, 0.07), (0.18, 0.14), (0.22, 0.14), (0.54, 0.37)):
+        machine = dedup_pool.with_duplicates(dedup_pool.DedupMachine(1e9), found)
+        assert machine.duplicate_bytes / 1e9 == pytest.approx(duplicates, abs=0.04)
+        assert machine.second_share == pytest.approx((1 - found) * machine.duplicate_bytes / 1e9)
+    assert dedup_pool.second_share(0.5, 1.0) == 0.5
+    assert dedup_pool.second_share(0.1, 0.9) == 0.1

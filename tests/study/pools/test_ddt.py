@@ -130,3 +130,10 @@ def test_a_histogram_without_a_row_is_named():
 def test_a_table_that_was_emptied_is_of_a_pool_without_dedup():
     with pytest.raises(UserError, match="of a pool without dedup"):
         ddt.parse(" dedup: DDT entries 0, size 0B on disk, 0B in core\n", "status.txt")
+
+
+@pytest.mark.parametrize(("printed", "most"), [
+    ("216", 0), ("1023", 0), ("512B", 0), ("1G", 0), ("32K", 0), ("2.27M", 0.005 * 2**20), ("35.6G", 0.05 * 2**30),
+    ("257K", 512), ("1023M", 2**19), ("4.32K", 5.12)])
+def test_what_rounding_can_do_is_half_of_the_last_digit_printed(printed, most):
+    assert ddt.rounding(printed) == pytest.approx(most)

@@ -126,6 +126,11 @@ REFUSED = {
     "fast dedup, one object lost": (FDT.replace("DDT-sha256-zap-unique", "") + AGGREGATED, "something is missing|cut"),
     "an object lost": ("\n".join(ILLUMOS.splitlines()[1:]), "something is missing"),
     "a row lost": (ILLUMOS.replace(ROWS.splitlines()[1] + "\n", ""), "something is missing"),
+    "a small row lost": (ILLUMOS.replace(ROWS.splitlines()[2] + "\n", ""), "something is missing"),
+    "a row of a hundredth lost, of zdb -S": (
+        "Simulated DDT histogram:\n\n" + HISTOGRAM.replace(ROWS.splitlines()[2] + "\n", "") + "\n" + RATIO,
+        "something is missing"),
+    "a digit changed": (ILLUMOS.replace("32.0K      4G", "32.0K      9G"), "rows have 250181844992 logical bytes"),
     "the beginning lost": (ILLUMOS[ILLUMOS.index("     2"):], "has nothing of a dedup table|is cut or changed"),
     "no pool with dedup": (2 * NO_TABLE, "of a pool without dedup"),
     "empty tables": ("All DDTs are empty\n", "of a pool without dedup"),

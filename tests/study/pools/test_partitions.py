@@ -396,3 +396,22 @@ def test_a_missing_end_is_noticed_or_told_to_be_invisible(tmp_path, text, is_tol
     (tmp_path / "table.txt").write_text(text)
     sentences = alignment.notes(alignment.of_file(tmp_path / "table.txt", "8K", None))
     assert any("rows missing at its end cannot be seen" in sentence for sentence in sentences) != is_told
+
+
+def test_all_usual_blocks_stand_in_one_table_with_the_counts_of_their_own_row(tmp_path):
+    path = tmp_path / "sdb.txt"
+    path.write_text("label: dos\nunit: sectors\nsector-size: 512\n\n/dev/sdb1 : start= 63, size= 1000000\n"
+                    "/dev/sdb2 : start= 1000064, size= 1000000\n")
+    made = alignment.of_file(path, "8K", None)
+    assert [(each.partition, each.block_bytes) for each in made.usual] == [
+        (f"/dev/sdb{i}", 4096 << shift) for i in (1, 2) for shift in range(6)]
+    for cost in made.usual:
+        rows = {row.partition: row for row in alignment.of_file(path, str(cost.block_bytes), None).rows}
+        row = rows[cost.partition]
+        assert cost[3:] == (row.straddles, row.blocks_read, row.blocks_read_first, row.blocks_written)
+    assert [each.straddles for each in made.usual] == [True] * 6 + [False] * 5 + [True]
+    assert [len(row) for row in alignment.usual_table(made)] == [len(alignment.usual_columns())] * 2 == [7, 7]
+    small = alignment.of_file(path, "8K", "4K")
+    assert {each.request_bytes for each in small.usual} == {4096}
+    assert "requests of 4K" in alignment.usual_note(small)
+    assert "as large as a block" in alignment.usual_note(made)

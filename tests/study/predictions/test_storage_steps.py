@@ -23,7 +23,8 @@ def machine():
 def rates(monkeypatch):
     """MB/s with dedup and without; which machine was simulated."""
     machines = []
-    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (90.0, 100.0))
+    monkeypatch.setattr(dedup_pool, "rates", lambda machine, seed=1: machines.append(machine) or (
+        dedup_pool.Rate(90.0, "disks"), dedup_pool.Rate(100.0, "disks")))
     return machines
 
 
@@ -170,7 +171,7 @@ def test_requests_are_the_databases_pages_and_draws_hold_what_the_file_leaves_op
 def test_a_misaligned_lun_of_disks_is_simulated(machine):
     step = storage_steps.of_lun(machine, Lun(start_sectors=63), 2)
     assert step.answer == DO
-    assert step.gain > 1.3
+    assert step.gain > 1.1
 
 
 # --- what is printed ------------------------------------------------------------------------------------------------------
