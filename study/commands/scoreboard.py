@@ -181,7 +181,8 @@ def _came_out(connection: duckdb.DuckDBPyConnection, planned: Plan) -> dict:
 def _say_run(run: dict, planned: Plan, out: Console) -> None:
     how = f"done before, on {when(run['done_before'])}; nothing was run (--again runs it anew);" if run["done_before"] \
         else run["status"]
-    out.print(f"{run['notebook']} {how} {run['folder']}", soft_wrap=True)
+    left = f" ({run['reason']})" if run["reason"] and run["status"] == "ok" else ""
+    out.print(f"{run['notebook']} {how} {run['folder']}{left}", soft_wrap=True)
     if run.get("predictions"):
         table = console.table("claim", "published", "simulated, 5 to 95 %", "one constant fitted", "grade", whole="claim")
         for row in run["predictions"]:

@@ -107,7 +107,8 @@ def _run_in_turn(plan: Plan, limits: Limits, progress: Progress, console: Consol
         message = Text.assemble((f"{plan.name}: {outcome.status}", "red"), f" ({outcome.reason}){where}")
         console.print(message, soft_wrap=True)
     elif outcome.again:
-        console.print(f"{plan.name}: done in {outcome.seconds:.1f} s", soft_wrap=True)
+        left = f"; {outcome.reason}" if outcome.reason else ""
+        console.print(f"{plan.name}: done in {outcome.seconds:.1f} s{left}", soft_wrap=True)
     return outcome
 
 

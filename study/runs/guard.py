@@ -14,6 +14,7 @@ from typing import Any
 from study.project import DATA, refuse_undeclared
 from study.runs import inputs, keeper, secrets
 
+LEFT = "exit() ends this run: the cells after it are left out"
 _busy = threading.local()
 _noted: set[tuple[str, bool]] = set()
 _run_of_own: list[Path] = []        # the run's folder and the notebook's, of a notebook of the user's own
@@ -75,10 +76,12 @@ def without_port(sockets: Path) -> None:
 
 def exit_raises() -> None:
     """`exit()` and `quit()` end a cell as `sys.exit()` does. IPython's own stop the kernel a tenth of a second later, and
-    speed would decide which cells still run."""
+    speed would decide which cells still run. With no code of an error they say that the run is left."""
     from IPython.core.autocall import ExitAutocall, ZMQExitAutocall
 
     def leave(_: ExitAutocall, code: Any = None, **__: Any) -> None:
+        if not code:
+            print(LEFT, file=sys.stderr)
         raise SystemExit(*([] if code is None else [code]))
 
     ExitAutocall.__call__ = ZMQExitAutocall.__call__ = leave    # type: ignore[assignment]

@@ -172,7 +172,7 @@ def done_before(planned: Plan) -> Outcome | None:
         return None
     if not _unchanged(planned, _inputs(known)):
         return None
-    return Outcome(planned, "ok", seconds=known["seconds"], again=False, started=known["started"])
+    return Outcome(planned, "ok", known.get("reason"), known["seconds"], again=False, started=known["started"])
 
 
 def is_current(known: Mapping[str, Any]) -> bool:

@@ -25,7 +25,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from study import errors
 from study.project import ROOT, digest, exclusively, git_state, runs_folder, write_atomically
-from study.runs import inputs, kernels, parameters, secrets
+from study.runs import guard, inputs, kernels, parameters, secrets
 from study.runs.folder import MANIFEST, METRICS, PREDICTIONS, lines
 from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before, is_own, not_run
 
@@ -61,7 +61,8 @@ def _run(plan: Plan, limits: Limits, on_cell: OnCell, stopping: Stopping) -> Out
     if status != "ok":
         _correct_notebook(plan.folder / f"{plan.name}.ipynb", reached[0])
     else:
-        status, reason = _gather(plan)
+        status, broken = _gather(plan)
+        reason = broken or reason
     read = inputs.taken(plan.folder, plan.notebook.parent, named) if is_own(plan.notebook) else {}
     (plan.folder / inputs.SEEN).unlink(missing_ok=True)
     secrets.hide_in(plan.folder, plan.secrets)
@@ -202,17 +203,20 @@ def _complaint(cell: nbformat.NotebookNode, error: PapermillExecutionError) -> t
 
 
 def _quiet_end(executed: nbformat.NotebookNode, plan: Plan) -> tuple[str, str | None]:
-    """papermill takes `sys.exit(0)` and `exit()` for success and leaves the cells behind it out. It is one only if there are
-    none."""
+    """papermill takes `sys.exit(0)` and `exit()` for success and leaves the cells behind it out. Who types `exit()` leaves
+    on purpose: the run is ok, and it is said. `sys.exit(0)` is success only if no cell is left."""
     for index, cell in enumerate(executed.cells):
         for output in _unexpected(cell):
             never_ran = [behind for behind, other in enumerate(executed.cells[index + 1:], index + 1)
                          if other.cell_type == "code" and other.source.strip()]
-            if never_ran:
+            left = any(guard.LEFT in other.get("text", "") for other in cell.outputs)
+            if never_ran and not left:
                 return "failed", f"{output.ename} in cell {index}: the cells after it never ran"
             cell.metadata.papermill |= {"exception": False, "status": "completed"}
             executed.metadata.papermill["exception"] = None
             nbformat.write(executed, plan.folder / f"{plan.name}.ipynb")
+            if never_ran:
+                return "ok", f"exit() in cell {index}: the cells after it never ran"
     return "ok", None
 
 

@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel
+from model.structures.sentinels import NOWHERE
 from model.zfs.dedup import group_columns as counted
 from model.zfs.dedup import zap_columns as leaf_of
-from model.zfs.dedup.zap import NOWHERE, Zap, ZapParams, ZapSize, enter, leaf_for, new_zap, remove, size_of, slot_of
+from model.zfs.dedup.zap import Zap, ZapParams, ZapSize, enter, leaf_for, new_zap, remove, size_of, slot_of
 
 CHECKSUM_BITS = 256  # SHA-256
 ENTRY_IN_USE_BYTES = 376  # ddt_entry, from its first use in a group to the group's end; counted in spec 8

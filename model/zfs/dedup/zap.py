@@ -23,6 +23,7 @@ import numpy as np
 
 from model.jit import kernel
 from model.jit.lent_memory import empty
+from model.structures.sentinels import NOWHERE
 from model.zfs.dedup import zap_columns as leaf_of
 
 KEY_BITS = 63  # of a key here; a checksum has 256
@@ -30,7 +31,6 @@ CHUNK_BYTES = 24  # ZAP_LEAF_CHUNKSIZE
 POINTER_BYTES = 8  # of the pointer table
 INDIRECT_FANOUT = 32  # block pointers of 128 B in an indirect block of 4 KiB
 COPIES = 3  # of what lies in the meta object set
-NOWHERE = -1
 SPARE_BITS = 5  # pointer table: how much finer than one pointer a leaf it can become
 
 
