@@ -103,10 +103,10 @@ def cliff(times: list[float], n_disks: int, block_bytes: int, l2_share: float, s
     """Writes as long as `sustained` has them, with tables of so many times what memory may hold: what, times, mb_per_s, …
     The best guess of how many blocks are there already; and none of them, and the most."""
     base = BASE._replace(n_disks=n_disks, block_bytes=block_bytes, seconds=seconds, warm_s=seconds / 3)
-    _, found, most = found_shares()
-    calls = [(with_table(1.0, found, base), False, seed, "without dedup", 1.0)]
+    _, middle, most = found_shares()
+    calls = [(with_table(1.0, middle, base), False, seed, "without dedup", 1.0)]
     for n in times:
-        large = with_table(n, found, base)
+        large = with_table(n, middle, base)
         calls += [(large, True, seed, "with dedup", n),
                   (large._replace(l2_bytes=l2_share * n * LIMIT), True, seed, "and a cache device", n),
                   (with_table(n, 0.0, base), True, seed, UNIQUE, n), (with_table(n, most, base), True, seed, MOST, n)]
@@ -144,9 +144,9 @@ def of_2018(n_disks: list[int], seconds: float, seed: int) -> pd.DataFrame:
     duplicates, and the rules of 2018, are not known here: the disks are those of the appliance."""
     machine = DedupMachine(unique_bytes=240.6e6 * 160, limit_bytes=10e9, l2_bytes=14e9, block_bytes=5800, seconds=seconds,
                            warm_s=seconds / 3)
-    _, found, most = found_shares()
+    _, middle, most = found_shares()
     return _rows("dedup-2018", [(with_duplicates(machine._replace(n_disks=n), share), True, seed, f"{n} disks{words}", n)
-                                for words, share in (("", found), (f", {UNIQUE}", 0.0), (f", {MOST}", most))
+                                for words, share in (("", middle), (f", {UNIQUE}", 0.0), (f", {MOST}", most))
                                 for n in n_disks])
 
 
