@@ -236,19 +236,20 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
     share = n_unique / total.blocks if total and total.blocks else 1.0
     needed = full or size
     table_bytes = min(needed, MAX_TIMES * room)
-    found = 1 - total.blocks / total.referenced_blocks if total else 0.0
+    found_share = 1 - total.blocks / total.referenced_blocks if total else 0.0
     machine = DedupMachine(
         unique_bytes=table_bytes * share, duplicate_bytes=table_bytes * (1 - share), limit_bytes=room,
-        memory_bytes=memory_bytes, block_bytes=block, found_share=found, second_share=second_share(found, 1 - share),
-        n_disks=n_disks, sheet=sheet, seconds=FORECAST_S, warm_s=FORECAST_S / 3)
+        memory_bytes=memory_bytes, block_bytes=block, found_share=found_share,
+        second_share=second_share(found_share, 1 - share), n_disks=n_disks, sheet=sheet, seconds=FORECAST_S,
+        warm_s=FORECAST_S / 3)
     with_dedup, without = rates(machine)
     pays, reason = _verdict(table.ratio, needed, room, full is not None, with_dedup.mb_per_s / without.mb_per_s)
     return Forecast(
         entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
         table_bytes=size, is_estimated=table.in_core_bytes is None, is_of_all=table.is_of_all,
         full_bytes=full, room_bytes=room, room_entries=room / each, room_data_bytes=unit and unit * room / each,
-        found_share=found, with_mb_per_s=with_dedup.mb_per_s, with_limit=with_dedup.limit, without_mb_per_s=without.mb_per_s,
-        without_limit=without.limit, pays=pays, reason=reason)
+        found_share=found_share, with_mb_per_s=with_dedup.mb_per_s, with_limit=with_dedup.limit,
+        without_mb_per_s=without.mb_per_s, without_limit=without.limit, pays=pays, reason=reason)
 
 
 def _block(mean_bytes: float) -> int:

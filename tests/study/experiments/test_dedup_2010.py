@@ -99,9 +99,9 @@ def test_what_is_measured_is_what_the_file_holds(monkeypatch):
 def test_the_share_of_duplicates_makes_two_objects_of_one_table():
     low, central, high = table_costs.found_shares()
     assert 0 < low < central < high < 1
-    for found in (0.0, low, central, high):
-        machine = table_costs.with_table(2.0, found)
+    for found_share in (0.0, low, central, high):
+        machine = table_costs.with_table(2.0, found_share)
         assert machine.unique_bytes + machine.duplicate_bytes == pytest.approx(2 * table_costs.LIMIT)
         assert machine.duplicate_bytes / machine.unique_bytes >= 0
-        assert 0 <= machine.second_share <= machine.found_share == found
+        assert 0 <= machine.second_share <= machine.found_share == found_share
     assert table_costs.with_table(2.0, 0.0).duplicate_bytes == 0

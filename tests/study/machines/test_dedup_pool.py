@@ -98,9 +98,9 @@ def test_what_limits_a_rate_is_always_said(changed, has_dedup, words):
 
 def test_the_tables_objects_and_what_moves_are_those_of_published_pools():
     """Of six (data/priors.toml, found_share): share found, share of entries with two references or more."""
-    for found, duplicates in ((0.06, 0.05), (0.07, 0.08), (0.10, 0.07), (0.18, 0.14), (0.22, 0.14), (0.54, 0.37)):
-        machine = dedup_pool.with_duplicates(dedup_pool.DedupMachine(1e9), found)
+    for found_share, duplicates in ((0.06, 0.05), (0.07, 0.08), (0.10, 0.07), (0.18, 0.14), (0.22, 0.14), (0.54, 0.37)):
+        machine = dedup_pool.with_duplicates(dedup_pool.DedupMachine(1e9), found_share)
         assert machine.duplicate_bytes / 1e9 == pytest.approx(duplicates, abs=0.04)
-        assert machine.second_share == pytest.approx((1 - found) * machine.duplicate_bytes / 1e9)
+        assert machine.second_share == pytest.approx((1 - found_share) * machine.duplicate_bytes / 1e9)
     assert dedup_pool.second_share(0.5, 1.0) == 0.5
     assert dedup_pool.second_share(0.1, 0.9) == 0.1
