@@ -53,6 +53,8 @@ def _say(made: "Forecast") -> None:
            "as printed: blocks of the table, uncompressed")
     lines = {"entries": f"{made.entries}", "ratio": f"{made.ratio:.2f}",
              "table now": f"{made.table_bytes / gib:.3f} GiB, {made.table_bytes / made.entries:.0f} B an entry ({how})"}
+    if made.is_split_assumed:
+        lines["assumed"] = "blocks of 128K, and as many entries with two references as in pools of this ratio: no histogram"
     if made.full_bytes is not None:
         lines["table, pool full"] = f"{made.full_bytes / gib:.3f} GiB, of entries as large"
     reach = "" if made.room_data_bytes is None else f", {made.room_data_bytes / tib:.2f} TiB of different data"

@@ -1,6 +1,6 @@
 """What dedup asks of a machine: memory for the table, and the rate of writes when not all of it is there.
 
-    pool = describe(ddt.read(path), memory_bytes, …)    what `study dedup` prints
+    pool = forecast(ddt.read(path), memory_bytes, …)    what `study dedup` prints
     sustained(machine, has_dedup, seed)                 a run that is long enough for its rate
     rates(machine)                                      MB/s with dedup and without, simulated, and what limits each
     with_duplicates(machine, share)                     the machine, where such a share of what is written is there already
@@ -40,7 +40,8 @@ WRITERS = 4             # threads that write at a time: so many that disks or ch
 FREE_NS = 40_000        # from one freed block to the next: 25 000 a second are asked for, not more
 DUPLICATE_ENTRIES = 0.7  # share of entries with two references or more, over the share of blocks that are found; see
 #   `with_duplicates`
-FEW_READS = 0.05        # of the table for a block: fewer are no limit
+BUSY = 0.7              # of the threads' time, by the sheet's seek and half a turn for each read: they are the limit
+L2_READ_NS = 100_000    # of a cache device, about: 85 us in the x25-e's sheet
 NEAR = 0.9              # of a limit: what is as near to it is bound by it
 SLOW = 100e6            # B/s: a run below this is made again, for LONG_S. Rates of less than that rise for minutes
 LONG_S = 600.0
@@ -80,9 +81,9 @@ class DedupMachine(NamedTuple):
 def with_duplicates(machine: DedupMachine, found_share: float) -> DedupMachine:
     """The machine, with as large a table in all, where `found_share` of the blocks written are there already.
 
-    Six published tables stand beside found_share in data/priors.toml. Their share of entries with two references or more is
-    DUPLICATE_ENTRIES times the share found, within 4 % of all entries. Where a pool goes on as it began, each new
-    entry makes as many of these: so many blocks are the second of their kind.
+    Six published tables stand beside found_share in data/priors.toml. Their share of entries with two references or more
+    is 0.64 to 1.14 times the share found. DUPLICATE_ENTRIES is within 4 % of all entries. Where a pool goes on as it began,
+    each new entry makes as many of these: so many blocks are the second of their kind.
     """
     duplicates = DUPLICATE_ENTRIES * found_share
     table = machine.unique_bytes + machine.duplicate_bytes
@@ -173,11 +174,12 @@ def _rate(done: Result, machine: DedupMachine, has_dedup: bool) -> Rate:
 
 
 def limit_of(done: Result, machine: DedupMachine, has_dedup: bool) -> str:
-    """What a run could not do faster."""
+    """What a run could not do faster. How long threads wait for reads is an estimate."""
     given, checked = 1e9 * machine.block_bytes / _call_ns(machine.block_bytes), SHA256_RATE * machine.threads
-    reads = (done.counts["disk_reads"] + done.counts["l2_reads"]) / max(1, done.counts["lookups"])
-    if has_dedup and reads > FEW_READS:
-        return f"{machine.threads} threads wait for {reads:.2g} reads of the table for each block"
+    waits, hashes = _waiting(done, machine), done.bytes_per_s / checked
+    if has_dedup and waits > hashes and waits + hashes >= BUSY:
+        return (f"{machine.threads} threads that wait for reads of the table, about {min(waits, 1 - min(hashes, 1)):.0%} of "
+                "their time")
     if done.bytes_per_s >= NEAR * given:
         return f"those who write, with {given / 1e6:.0f} MB/s"
     if has_dedup and done.bytes_per_s >= NEAR * checked:
@@ -185,6 +187,15 @@ def limit_of(done: Result, machine: DedupMachine, has_dedup: bool) -> str:
     if done.busiest_share >= NEAR:
         return f"the disks, of which one is busy {100 * done.busiest_share:.0f} % of the time"
     return "transaction groups, which wait for their slowest disk and for the thread that changes the table"
+
+
+def _waiting(done: Result, machine: DedupMachine) -> float:
+    """Share of the threads' time in reads of the table, about."""
+    params, lookups = hardware.read(machine.sheet).params, max(1, done.counts["lookups"])
+    assert isinstance(params, SheetParams)
+    disk_ns = params.average_seek_ns + 30e9 / params.rpm
+    read_ns = (done.counts["disk_reads"] * disk_ns + done.counts["l2_reads"] * L2_READ_NS) / lookups
+    return done.bytes_per_s / machine.block_bytes * read_ns / 1e9 / machine.threads
 
 
 class Forecast(NamedTuple):
@@ -200,6 +211,7 @@ class Forecast(NamedTuple):
     room_entries: float
     room_data_bytes: float | None   # of unique data, by entries of this size
     found_share: float          # of the blocks written: they are in the table, and no data are written
+    is_split_assumed: bool      # no histogram says how large blocks are, and how many entries have two references
     with_mb_per_s: float
     with_limit: str             # what keeps it from being faster
     without_mb_per_s: float
@@ -233,10 +245,10 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
     full = None if pool_bytes is None or unit is None else max(size, each * pool_bytes / unit)
     block = _block(total.logical_bytes / total.blocks if total else 131072)
     n_unique = sum(bucket.blocks for bucket in table.buckets if bucket.references == 1)
-    share = n_unique / total.blocks if total and total.blocks else 1.0
+    found_share = 1 - total.blocks / total.referenced_blocks if total else max(0.0, 1 - 1 / table.ratio)
+    share = n_unique / total.blocks if total and total.blocks else max(0.0, 1 - DUPLICATE_ENTRIES * found_share)
     needed = full or size
     table_bytes = min(needed, MAX_TIMES * room)
-    found_share = 1 - total.blocks / total.referenced_blocks if total else 0.0
     machine = DedupMachine(
         unique_bytes=table_bytes * share, duplicate_bytes=table_bytes * (1 - share), limit_bytes=room,
         memory_bytes=memory_bytes, block_bytes=block, found_share=found_share,
@@ -248,8 +260,9 @@ def forecast(table: Ddt, memory_bytes: float, release: str, pool_bytes: float | 
         entries=table.entries, ratio=table.ratio, mean_block_bytes=total.logical_bytes / total.blocks if total else None,
         table_bytes=size, is_estimated=table.in_core_bytes is None, is_of_all=table.is_of_all,
         full_bytes=full, room_bytes=room, room_entries=room / each, room_data_bytes=unit and unit * room / each,
-        found_share=found_share, with_mb_per_s=with_dedup.mb_per_s, with_limit=with_dedup.limit,
-        without_mb_per_s=without.mb_per_s, without_limit=without.limit, pays=pays, reason=reason)
+        found_share=found_share, is_split_assumed=total is None, with_mb_per_s=with_dedup.mb_per_s,
+        with_limit=with_dedup.limit, without_mb_per_s=without.mb_per_s, without_limit=without.limit, pays=pays,
+        reason=reason)
 
 
 def _block(mean_bytes: float) -> int:

@@ -62,12 +62,13 @@ def table(of: Measured, rung: str, draws: int) -> pd.DataFrame:
     """A row a mechanism, and one without: mechanism, in_model and measured of what it replaces, unit, tps (the middle of the
     draws), factor (measured rate over it). Raises UserError for a rung that is none. Empty where no output of fio tells the
     device."""
-    if not of.fio:
-        return pd.DataFrame(columns=COLUMNS)
-    scenarios, fitted = predicted.scenarios(of), device.numbers(of)
+    scenarios = predicted.scenarios(of)
     if rung not in scenarios:
         raise UserError(f"rung is '{rung}', but those that are measured and predicted are {', '.join(scenarios)}; choose "
                         "one")
+    if not of.fio:
+        return pd.DataFrame(columns=COLUMNS)
+    fitted = device.numbers(of)
     seen, machine = Sampled(**sampled(of).loc[rung].to_dict()), scenarios[rung]
     known = device.known_with(simulate.known([machine]), fitted).central()
     model_us = _transaction_us(machine, known)

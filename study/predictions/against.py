@@ -45,7 +45,7 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
                         "machine with its database; compare two of one kind")
     pair = [machines.checked(advise.at_work(machine)) for machine in (before, after)]
     known = machines.known(pair, predict.EXPERIMENTS[before.database.kind])
-    steps = [step.after for step in advise.steps(pair[0], ()) if step.after is not None]
+    steps = [step.after for machine in pair for step in advise.steps(machine, ()) if step.after is not None]
     size = predict.alike([*pair, *steps], known.central(), budget)
     runs = predict.compare(pair, draws, budget=budget, known=known, smaller_by=size)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")

@@ -85,8 +85,12 @@ class Prices(_Strict):
                                                            key=Technology.cost))
 
     def named(self, name: str) -> Technology:
-        """The technology of that name; "" is the faster disk."""
-        return next((each for each in self.technology if each.name == name), self.of("disk"))
+        """The technology of that name; "" is the faster disk. UserError for a name that is none."""
+        if not name:
+            return self.of("disk")
+        if name not in (known := [each.name for each in self.technology]):
+            raise UserError(f"disk is '{name}', but the prices have {', '.join(known)}; choose one of these")
+        return self.technology[known.index(name)]
 
     def with_costs(self, **per_gb: float) -> "Prices":
         """The same with other prices per GB by role; of disks that of the faster one."""

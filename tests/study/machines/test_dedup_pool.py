@@ -65,6 +65,22 @@ def test_a_table_grows_with_the_pool_and_may_not_fit_when_it_is_full():
     assert full.full_bytes == pytest.approx(now.table_bytes * 20 * 2**40 / (1023 * 2**20), rel=0.01)
 
 
+def test_without_a_histogram_what_is_found_follows_from_the_ratio_and_the_rest_is_said_to_be_assumed(monkeypatch):
+    machines = []
+
+    def rates(machine, seed=1):
+        machines.append(machine)
+        return Rate(9.0, "reads"), Rate(10.0, "disks")
+    monkeypatch.setattr(dedup_pool, "rates", rates)
+    plain = ddt.read(SAMPLES / "zol_06_zdb_ddd.txt")
+    bare = plain._replace(buckets=(), printed_ratio=2.5)
+    made = dedup_pool.forecast(bare, 16 * GIB, "openzfs", None, 8, "sata-7k2-1tb")
+    assert made.is_split_assumed
+    assert made.found_share == machines[0].found_share == pytest.approx(0.6)
+    assert machines[0].duplicate_bytes > 0
+    assert not asked("zol_06_zdb_ddd.txt").is_split_assumed
+
+
 def test_the_rules_of_2010_leave_a_quarter():
     assert dedup_pool.metadata_room(32 * GIB, "2010") == 31 * GIB / 4
     assert dedup_pool.metadata_room(32 * GIB, "openzfs") == 12 * GIB
@@ -90,7 +106,10 @@ def test_what_cannot_be_is_one_sentence(changed, named):
     ({"bytes_per_s": 1.2e9}, True, "SHA-256, by 8 threads"),
     ({"bytes_per_s": 1.2e9, "busiest_share": 0.95}, False, "the disks"),
     ({"counts": {"disk_reads": 80, "l2_reads": 20, "lookups": 100}, "busiest_share": 0.95}, True,
-     "8 threads wait for 1 reads of the table")])
+     "8 threads that wait for reads of the table, about"),
+    ({"bytes_per_s": 1.52e8, "counts": {"disk_reads": 33, "l2_reads": 0, "lookups": 1000}, "busiest_share": 0.69}, True,
+     "8 threads that wait for reads of the table, about 88% of their time"),      # the edge of the cliff: few reads suffice
+    ({"bytes_per_s": 1.52e8, "counts": {"disk_reads": 0, "l2_reads": 33, "lookups": 1000}}, True, "transaction groups")])
 def test_what_limits_a_rate_is_always_said(changed, has_dedup, words):
     done = {"bytes_per_s": 1e8, "busiest_share": 0.5, "counts": {"disk_reads": 0, "l2_reads": 0, "lookups": 100}} | changed
     assert words in dedup_pool.limit_of(SimpleNamespace(**done), dedup_pool.DedupMachine(1e9), has_dedup)
