@@ -1,8 +1,11 @@
 """The blocks of one request are read at once.
 
-    a read      begins the reads of all its blocks, and waits for all of them      dmu.c, `dmu_buf_hold_array_by_dnode`
-    a write     begins those of its first and its last block, where it covers these in part, and waits for both
-                                                                                   dmu_tx.c, `dmu_tx_count_write`
+A read begins the reads of all its blocks, and waits for all of them (dmu.c, `dmu_buf_hold_array_by_dnode`).
+
+A write to a zvol begins those of its first and its last block, where it covers these in part. It waits for both (dmu_tx.c,
+`dmu_tx_count_write`).
+
+A write to a file is split at records, with a transaction for each (zfs_vnops.c, `zfs_write`).
 
 The calls of `model.filesystems.zfs.calls` take a request block by block. Here what lies behind the first block is read by
 tasks of its own, as soon as the indirect blocks above it are in core. These are waited for one by one (dbuf.c,
@@ -58,7 +61,7 @@ def _wanted(m, rest, p):
     if process[p, fs.OPERATION] == READ:
         _set(rest, p, first + 1 if last > first else NOBODY)
     else:
-        _set(rest, p, last if last > first and process[p, fs.END] % n_bytes else NOBODY)
+        _set(rest, p, last if m.s.on_zvol and last > first and process[p, fs.END] % n_bytes else NOBODY)
 
 
 @part

@@ -77,16 +77,18 @@ def test_a_misaligned_write_waits_for_what_it_reads():
     assert time_of(512) > time_of(0) + DEVICE.read_ns
 
 
-@pytest.mark.parametrize(("operation", "n_bytes", "rounds"), [(READ, 8 * KIB, 1), (READ, 64 * KIB, 2),
-                                                              (WRITE_THROUGH, 8 * KIB, 1)])
-def test_blocks_of_a_request_are_read_at_once(operation, n_bytes, rounds):
+@pytest.mark.parametrize(("operation", "n_bytes", "on_zvol", "rounds"), [
+    (READ, 8 * KIB, 1, 1), (READ, 64 * KIB, 1, 2), (WRITE_THROUGH, 8 * KIB, 1, 1),
+    (READ, 8 * KIB, 0, 1), (WRITE_THROUGH, 8 * KIB, 0, 2)])
+def test_blocks_of_a_request_are_read_at_once(operation, n_bytes, on_zvol, rounds):
     """It waits for one read of a device that serves ten pages at a time, or for two where it wants more; not for each block
-    in turn. Each block is read once."""
+    in turn. But a file is written record by record. Each block is read once."""
     quick = DEVICE._replace(read_iops=10**6, read_rate=10**11, bus_rate=10**11, write_iops=10**6, write_rate=10**11,
                             read_ns=10**6)
 
     def seen(offset):
-        result = run([(operation, offset + i * 2 * n_bytes, n_bytes) for i in range(40)], device=quick)
+        result = run([(operation, offset + i * 2 * n_bytes, n_bytes) for i in range(40)], device=quick,
+                     on_zvol=on_zvol)
         return np.median(result.table[:, request.ENDED] - result.table[:, request.BEGAN]), result.counts["data_reads"]
     (aligned, of_aligned), (misaligned, of_misaligned) = seen(0), seen(512)
     n_blocks = n_bytes // (8 * KIB)
