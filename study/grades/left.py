@@ -9,7 +9,8 @@ The rule, fixed before anything was scored by it:
                 Where an ensemble has the part `near`, its draws count like the others: they show the baseline or they do not
     outcome     from MANY draws 5 to 95 %, of fewer the least to the most
     decides     the condition that tells most, if it explains HALF of the variance of the outcome or more. Of the groups that
-                it makes of the draws, each of A_GROUP or more, one must meet the claim and one must miss it
+                it makes of the draws, each of A_GROUP or more, one must meet the claim and one must miss it. The range of
+                a group is taken as that of all draws, or a group would meet any claim if it only had draws enough
 
 Baselines are those that `data/claims.toml` names. No number to be predicted is among them (`study.documents.claims`).
 """
@@ -39,7 +40,7 @@ class Left(NamedTuple):
     high: float
     told_by: str        # the condition that tells most, "" where nothing is told
     share: float        # of the variance of the outcome that it explains
-    groups: tuple[tuple[float, float], ...]     # least and most of the outcome in each group that it makes
+    groups: tuple[tuple[float, float], ...]     # low and high of the outcome in each group that it makes
 
     @classmethod
     def from_row(cls, row: list) -> Self:
@@ -115,5 +116,5 @@ def _told(draws: pd.DataFrame, outcome: pd.Series, names: list[str]) -> tuple[st
     best = max(shares, key=lambda name: shares[name])
     of_groups = outcome.groupby(groups[best].to_numpy())
     large = of_groups.count() >= A_GROUP
-    ends = zip(of_groups.min()[large], of_groups.max()[large], strict=True)
-    return best, shares[best], tuple((float(low), float(high)) for low, high in ends)
+    ranges = [range_of(of_group) for name, of_group in of_groups if large[name]]
+    return best, shares[best], tuple((low, high) for low, _, high in ranges)

@@ -91,6 +91,16 @@ def test_a_condition_that_tells_all_decides_nothing_where_all_groups_meet_or_mis
     assert grading.grade_left((1.6, 1.7), outcome, 1) == NOT_REPRODUCED
 
 
+@pytest.mark.parametrize("n", [40, 400, 4000])
+def test_more_draws_do_not_take_a_deciding_condition_away(n):
+    """Two groups whose bulks lie apart, with tails that meet the claim sooner or later."""
+    rng = np.random.default_rng(3)
+    is_on = np.arange(2 * n) % 2
+    gains = np.where(is_on, 1.3, 1.05) + rng.normal(0, 0.055, 2 * n)
+    outcome = of(ensemble(np.full(2 * n, PRINTED), PRINTED * gains, switch=is_on))
+    assert outcome.decided_by(AT_LEAST_A_FIFTH) == "switch"
+
+
 def test_by_chance_alone_no_condition_decides():
     rng, decided = np.random.default_rng(3), 0
     for _ in range(200):
