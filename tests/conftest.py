@@ -18,7 +18,7 @@ COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replay
 LONGEST = ("test_zfs_files.py", "test_exchange.py")
 NOTEBOOKS = ("test_slid_notebooks.py", "test_jupyterlab.py")       # of equal length, at the same time
 # What starts and ends many processes by the clock comes last, when nothing else is under way.
-LAST = ("test_runner.py", "test_batch.py")
+LAST = ("test_batch.py", "test_runner.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from model.jit import sources
 from study.project import NOTEBOOKS
 from study.runs.catalogue import STUDY, books
-from study.runs.parameters import cells
+from study.runs.notebook_file import cells
 
 # What needs the record of another notebook can only run after it.
 BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
