@@ -7,7 +7,6 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
-from xdist.scheduler import LoadFileScheduling
 
 from study.commands import main as cli
 from study.runs.plan import plan
@@ -17,9 +16,9 @@ pytest_plugins = ["support.imported_runs"]
 FIRST = ("test_reproduction.py", "test_whole_reproduction.py")     # what they compile, all later tests find compiled
 COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replays"}     # folders
 LONGEST = ("test_zfs_files.py", "test_exchange.py")
-BROWSER = ("test_jupyterlab.py",)       # a notebook is work for minutes, so all workers take part
+NOTEBOOKS = ("test_slid_notebooks.py", "test_jupyterlab.py")       # of equal length, at the same time
 # What starts and ends many processes by the clock comes last, when nothing else is under way.
-LAST = ("test_runner.py", "test_batch.py")
+LAST = ("test_batch.py", "test_runner.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
@@ -30,22 +29,9 @@ def pytest_collection_modifyitems(items):
     def place(item):
         name = item.path.name
         compiles = not COMPILING.isdisjoint(item.path.parts)
-        return (name in LAST, name in BROWSER, name not in FIRST, compiles, name not in LONGEST, name in LAST[1:],
+        return (name in LAST, name in NOTEBOOKS, name not in FIRST, compiles, name not in LONGEST, name in LAST[1:],
                 item.path not in slow)
     items.sort(key=place)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-class ByFile(LoadFileScheduling):
-    """Tests of a file are one worker's, one after the other; those with a browser are whose turn it is."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return nodeid if file.endswith(BROWSER) else file
 
 
 @pytest.fixture

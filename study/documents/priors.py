@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
-from scipy.stats import qmc
 
 from model.events.streams import stream
 from study import html_tables
@@ -134,6 +133,7 @@ def draws(known: Known, n: int, seed: int) -> pd.DataFrame:
 
 def shares(known: Known, n: int, seed: int) -> np.ndarray:
     """Of each draw (row) and each prior and switch (column) the share of its distribution that lies below, 0 to 1."""
+    from scipy.stats import qmc  # takes a second to import, and most notebooks and commands draw nothing
     return qmc.LatinHypercube(len(known.priors) + len(known.switches), rng=stream(seed, "priors")).random(n)
 
 

@@ -22,22 +22,18 @@ slow series: among twenty with phi = 0.9 it finds one in 17, 12 and 7 % of trial
 *Some are throughput in other clothes*: see `study.documents.disguises`. That they correlate explains nothing: they are
 ranked apart.
 """
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
-from scipy import stats
-from statsmodels.regression.linear_model import RegressionResultsWrapper
-from statsmodels.stats.diagnostic import het_breuschpagan
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.stattools import durbin_watson
-from statsmodels.tsa.stattools import acf
 
 from model.events.streams import stream
 from study.documents.disguises import disguises
 from study.ensembles.intervals import Interval, interval
 from study.errors import UserError
+
+if TYPE_CHECKING:       # statsmodels takes seconds to import, and most who import this module need none of it
+    from statsmodels.regression.linear_model import RegressionResultsWrapper
 
 LEVEL = 0.05
 MIN_RUNS = 8
@@ -50,6 +46,7 @@ GAPS, SAME = "missing in a run", "the same in all runs"     # why a statistic is
 
 def n_effective(x: np.ndarray, y: np.ndarray) -> float:
     """How many independent pairs tell as much as these about whether they correlate; n at most."""
+    from statsmodels.tsa.stattools import acf
     n = len(x)
     products = (acf(x, nlags=n - 1, fft=True) * acf(y, nlags=n - 1, fft=True))[1:]
     inflation = 1 + 2 * np.sum((1 - np.arange(1, n) / n) * products)
@@ -60,6 +57,7 @@ def p_value(r: float, n: float) -> float:
     """Two-sided, of a correlation among n independent pairs; 1 where they are too few to tell."""
     if n <= 2:
         return 1.0
+    from scipy import stats
     return float(2 * stats.t.sf(abs(r) * np.sqrt((n - 2) / max(1 - r * r, 1e-300)), n - 2))
 
 
@@ -68,9 +66,11 @@ def newey_west_lags(n: int) -> int:
     return int(4 * (n / 100) ** (2 / 9))
 
 
-def regression(x: np.ndarray, y: np.ndarray) -> RegressionResultsWrapper:
+def regression(x: np.ndarray, y: np.ndarray) -> "RegressionResultsWrapper":
     """Least squares of y on x: statsmodels' results."""
-    return sm.OLS(y, sm.add_constant(x)).fit()
+    from statsmodels.regression.linear_model import OLS
+    from statsmodels.tools import add_constant
+    return OLS(y, add_constant(x)).fit()
 
 
 def p_hac(x: np.ndarray, y: np.ndarray) -> float:
@@ -110,6 +110,7 @@ def usable(table: pd.DataFrame, outcome: str, n_runs: int = 0) -> Left:
 def ranking(table: pd.DataFrame, outcome: str, seed: int) -> pd.DataFrame:
     """Every statistic by R² with `outcome`, best first: statistic, unit, disguise (why it is none of its own), r, r2, n_eff,
     p_naive, p_eff, p_hac; and among the statistics that could explain something holm and p_max."""
+    from statsmodels.stats.multitest import multipletests
     units, y, why = table.attrs.get("units", {}), table[outcome].to_numpy(float), disguises(table, outcome)
     rows = []
     for name in table.columns.drop(outcome):
@@ -188,8 +189,11 @@ def best_of_many(ranked: pd.DataFrame, draws: pd.DataFrame) -> Interval:
 
 # --- the regression -----------------------------------------------------------------------------------------------------
 
-def diagnostics(fit: RegressionResultsWrapper) -> pd.DataFrame:
+def diagnostics(fit: "RegressionResultsWrapper") -> pd.DataFrame:
     """What the residuals say against the regression: test, value, p, and what a small p would mean."""
+    from scipy import stats
+    from statsmodels.stats.diagnostic import het_breuschpagan
+    from statsmodels.stats.stattools import durbin_watson
     residuals = fit.resid
     watson = durbin_watson(residuals)
     breusch, p_breusch, *_ = het_breuschpagan(residuals, fit.model.exog)
@@ -200,7 +204,7 @@ def diagnostics(fit: RegressionResultsWrapper) -> pd.DataFrame:
                         columns=["test", "value", "p", "if small"])
 
 
-def influence(fit: RegressionResultsWrapper) -> pd.DataFrame:
+def influence(fit: "RegressionResultsWrapper") -> pd.DataFrame:
     """Each run's residual (studentised), hat value, Cook's distance and DFFITS; `marked` where 4/n or 2 sqrt(p/n), the usual
     bounds of the latter two, are passed."""
     summary, n = fit.get_influence().summary_frame(), int(fit.nobs)

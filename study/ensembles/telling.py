@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from study.documents import readable
 from study.documents.priors import Known
@@ -49,6 +48,7 @@ def grouped(values: pd.Series, is_choice: bool | None = None) -> pd.Series:
 
 
 def _with_interval(group: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
+    from scipy import stats  # takes a second to import, and most callers of this module need none
     interval = stats.bootstrap((group, values), explained, paired=True, vectorized=False, n_resamples=RESAMPLES,
                                confidence_level=0.9, method="percentile", rng=SEED).confidence_interval
     return explained(group, values), float(interval.low), float(interval.high)

@@ -21,6 +21,7 @@ from study.pools.partition import (
     USUAL_SECTOR,
     Partition,
     changed_row,
+    lines_of,
     numbered,
     sector_by_gpt,
     sector_problem,
@@ -56,14 +57,9 @@ SLICE = re.compile(r"^(\d+) +(\d+) +(\d\d) +(\d+) +(\d+) +(\d+)(?: |$)")
 BACKUP, BOOT_SLICE = "5", "8"       # the tag of a slice that is all of the disk; the slice that x86 boots from
 
 
-def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield " ".join(line.split())
-
-
 def of_dump(text: str) -> Iterator[Partition | str]:
     """Of `sfdisk -d`."""
-    lines = list(_lines(text))
+    lines = list(lines_of(text))
     rows = [match for line in lines if (match := DUMPED.match(line))]
     if not rows and not any(map(OF_DUMP.match, lines)):
         return
@@ -88,7 +84,7 @@ def of_dump(text: str) -> Iterator[Partition | str]:
 def of_print(text: str) -> Iterator[Partition | str]:
     """Of `parted DISK print`; what is rounded is wrong."""
     device, sector, is_parted, label = "", USUAL_SECTOR, False, ""
-    for line in _lines(text):
+    for line in lines_of(text):
         if match := TWO_SECTORS.search(line):
             sector, is_parted = int(match[1]), bool(OF_PARTED.search(line))
             if problem := sector_problem(sector, device or "the disk"):
@@ -114,7 +110,7 @@ def of_print(text: str) -> Iterator[Partition | str]:
 def of_gdisk(text: str) -> Iterator[Partition | str]:
     """Of `gdisk -l` and `sgdisk -p`. Partitions and free sectors add up to those that its head calls usable."""
     device, sector, is_open, usable, left = "", USUAL_SECTOR, False, 0, 0
-    for line in [*_lines(text), "Disk end: 0 sectors"]:
+    for line in [*lines_of(text), "Disk end: 0 sectors"]:
         if match := LOGICAL_SECTOR.search(line) or TWO_SECTORS.search(line):
             sector = int(match[1])
             if problem := sector_problem(sector, device or "the disk"):
@@ -148,7 +144,7 @@ def _has_size(row: re.Match, sector: int) -> bool:
 
 def tells_its_end(text: str) -> bool:
     """Whether the tool printed a count that rows which are missing would not meet: gpart does, and gdisk with its head."""
-    lines = list(_lines(text))
+    lines = list(lines_of(text))
     return any(map(GPART_DISK.match, lines)) or (any(map(USABLE.match, lines)) and any(map(FREE.match, lines)))
 
 
@@ -156,7 +152,7 @@ def of_gpart(text: str) -> Iterator[Partition | str]:
     """Of `gpart show`, also with -l or -p."""
     starts: dict[str, int] = {}
     device, scheme, sector, begins, place, end = "", "", USUAL_SECTOR, 0, 0, 0
-    for line in [*_lines(text), ""]:
+    for line in [*lines_of(text), ""]:
         if match := GPART_DISK.match(line):
             yield from _missing(device, place, end)
             device, scheme, sector = match[3], match[4], _sector_of(int(match[2]), match[5])
@@ -206,7 +202,7 @@ def _name_of(device: str, scheme: str, number: int) -> str:
 def of_prtvtoc(text: str) -> Iterator[Partition | str]:
     """Of `prtvtoc`."""
     device, sector, is_vtoc = "", USUAL_SECTOR, False
-    for line in _lines(text):
+    for line in lines_of(text):
         if match := VTOC_DISK.match(line):
             device, sector, is_vtoc = match[1], USUAL_SECTOR, False
         elif match := VTOC_SECTOR.match(line):

@@ -1,4 +1,5 @@
 """A partition, and what readers of partition tables share: `partitions` says which readers there are."""
+from collections.abc import Iterator
 from typing import NamedTuple
 
 USUAL_SECTOR = 512
@@ -13,6 +14,12 @@ class Partition(NamedTuple):
     start_bytes: int
     sector_bytes: int           # the unit of its table
     is_assumed: bool = False
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Lines of a table, with one space between words."""
+    for line in text.splitlines():
+        yield " ".join(line.split())
 
 
 def sector_by_gpt(first_lba: int) -> int | None:

@@ -10,7 +10,7 @@ size is not told. Sources of the formats: Win32_DiskPartition, Get-Partition and
 import re
 from collections.abc import Iterator
 
-from study.pools.partition import USUAL_SECTOR, Partition, changed_row
+from study.pools.partition import USUAL_SECTOR, Partition, changed_row, lines_of
 
 IN_BYTES = "give what `wmic partition get BlockSize, Name, StartingOffset` prints"
 WMIC_HEAD = re.compile(r"^(?=.*\bName\b)(?=.*\bStartingOffset\b)[A-Z]\w+(?: [A-Z]\w+)+$")
@@ -26,15 +26,10 @@ DETAIL = re.compile(r"^Partition (\d+)$")
 OFFSET = re.compile(r"^Offset in Bytes ?: (\d+)$")
 
 
-def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield " ".join(line.split())
-
-
 def of_wmic(text: str) -> Iterator[Partition | str]:
     """Of `wmic partition get`, with any columns that have name and start."""
     row, has_rows = None, True
-    for line in _lines(text):
+    for line in lines_of(text):
         if WMIC_HEAD.match(line):
             row, has_rows = re.compile(" ".join(WMIC_COLUMNS.get(column, r"\S+") for column in line.split()) + "$"), False
         elif row is not None and (match := row.match(line)):
@@ -49,7 +44,7 @@ def of_wmic(text: str) -> Iterator[Partition | str]:
 def of_get_partition(text: str) -> Iterator[Partition | str]:
     """Of `Get-Partition`, of one disk or several."""
     disk, n_disks, is_open = "", 0, False
-    for line in _lines(text):
+    for line in lines_of(text):
         if match := DISK_PATH.match(line):
             disk, is_open = match[1], False
         elif POWERSHELL_HEAD.match(line):
@@ -65,7 +60,7 @@ def of_get_partition(text: str) -> Iterator[Partition | str]:
 def of_diskpart(text: str) -> Iterator[Partition | str]:
     """Of `detail partition`, each with its `Offset in Bytes`; what `list partition` prints is wrong."""
     number, is_list = "", False
-    for line in _lines(text):
+    for line in lines_of(text):
         if LIST_HEAD.match(line):
             is_list = True
         elif is_list and (match := LISTED.match(line)):

@@ -27,7 +27,6 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from scipy.stats import binom
 
 from model.jit import sources
 from study.documents import published as published_file
@@ -281,6 +280,7 @@ def expected_within(n_draws: float) -> float:
 
 def fewest_within(n_draws: list[int]) -> int:
     """So many at least are met in 95 of 100 trials, of a prediction of so many draws each, if intervals are wide enough."""
+    from scipy.stats import binom  # takes a second to import, and most callers of this module need none
     return int(binom.ppf(0.05, len(n_draws), np.mean([expected_within(n) for n in n_draws])))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from model.jit import sources
 from study.errors import UserError
 from study.project import DATA, LOCK, NOTEBOOKS, ROOT, data_files, digest, digest_of_files, runs_folder
-from study.runs import beside, catalogue, inputs, parameters
+from study.runs import beside, catalogue, inputs, notebook_file, parameters
 from study.runs.folder import MANIFEST, is_whole, manifest
 
 OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason begins if a parameter has to be mended
@@ -52,14 +52,14 @@ def plan(notebook: Path, overrides: Mapping[str, Any] | None = None, secrets: Ma
          whole: bool = False) -> Plan:
     """Check everything that can be checked before a kernel starts, and name the run. `whole`: it reads no kept ensemble."""
     listed = catalogue.entry(notebook)
-    parameters.refuse_other_languages(notebook)
+    notebook_file.refuse_other_languages(notebook)
     values = parameters.resolve(notebook, listed.parameters if listed else None, overrides or {}, secrets or ())
     if listed and listed.machine and overrides:     # defaults are a machine that can be
         _check_machine(listed.machine, values)
     files = [path for pattern in (listed.reads if listed else ("**/*",)) for path in data_files(pattern)]
     keeps = [DATA / "ensembles" / f"{name}.parquet" for name in (listed.keeps if listed and not whole else ())]
     needs = tuple(plan(catalogue.find(name), whole=whole) for name in (listed.needs if listed else ()))
-    code = [cell.source for cell in parameters.cells(notebook) if cell.kind == "code"]
+    code = [cell.source for cell in notebook_file.cells(notebook) if cell.kind == "code"]
     reads = tuple(path.relative_to(DATA).as_posix() for path in (*files, *keeps))
     planned = Plan(notebook, values, reads, {
         "notebook": digest([notebook.stem.encode(), json.dumps(code).encode(), *_surroundings(notebook, code)]),

@@ -16,14 +16,13 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from IPython.display import HTML, Image, display
 
 from study.errors import UserError
-from study.runs import samples
 from study.runs.folder import FIGURES, METRICS, NAME, PREDICTIONS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:       # pandas takes half a second to import, and who records by `metric` alone needs none
+    import pandas as pd
     from matplotlib.figure import Figure
 
 Interval = tuple[float, float, float]
@@ -44,15 +43,16 @@ def metric(name: str, value: float, unit: str, t: float | None = None) -> None:
     _say(METRICS, {"t": None if t is None else float(t), "name": name, "value": value, "unit": unit})
 
 
-def frame(table: pd.DataFrame) -> None:
+def frame(table: "pd.DataFrame") -> None:
     """Many numbers: a frame with columns name, value, unit and perhaps t."""
     for row in table.to_dict("records"):
         metric(row["name"], row["value"], row["unit"], row.get("t"))
 
 
-def runs(series: str, table: pd.DataFrame) -> None:
+def runs(series: str, table: "pd.DataFrame") -> None:
     """The statistics of each run of a series of benchmark runs: a frame with columns run, name, value, unit. They go to the
     store's table `samples`; results are what the notebook says of them by `metric` and `frame`."""
+    from study.runs import samples  # brings pandas along
     kept = samples.checked(series, table)
     if (run := folder()) is not None:
         samples.write(run, series, kept)

@@ -25,7 +25,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from study import errors
 from study.project import ROOT, digest, exclusively, git_state, runs_folder, write_atomically
-from study.runs import guard, inputs, kernels, parameters, secrets
+from study.runs import guard, inputs, kernels, notebook_file, secrets
 from study.runs.folder import MANIFEST, METRICS, PREDICTIONS, lines
 from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before, is_own, not_run
 
@@ -84,7 +84,7 @@ def _named_inputs(plan: Plan) -> dict[str, str]:
     """Files that the text of a notebook of the user's own names, before it can change them."""
     if not is_own(plan.notebook):
         return {}
-    code = [cell.source for cell in parameters.cells(plan.notebook) if cell.kind == "code"]
+    code = [cell.source for cell in notebook_file.cells(plan.notebook) if cell.kind == "code"]
     return inputs.named(plan.notebook.parent, code, plan.parameters)
 
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.stats import qmc
-
 from model.events.streams import stream
 from study import errors
 from study.errors import UserError
@@ -107,6 +105,7 @@ def _refuse_doubled(names: Iterable[str]) -> None:
 
 
 def _sampled(ranges: Sequence[Range], known: Mapping[str, parameters.Parameter], samples: int, seed: int) -> list[dict]:
+    from scipy.stats import qmc  # takes a second to import, and most sweeps sample nothing
     shares = qmc.LatinHypercube(len(ranges), rng=stream(seed, "sweep")).random(samples)
     return [{axis.name: _at(axis, share, known[axis.name].kind) for axis, share in zip(ranges, row, strict=True)}
             for row in shares]

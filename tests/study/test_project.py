@@ -17,7 +17,7 @@ from jupyter_server.services.contents.largefilemanager import LargeFileManager
 
 import set_up
 from study.project import NOTEBOOKS, PAPER, ROOT, refuse_unwritable, write_atomically
-from study.runs import catalogue, parameters, saving
+from study.runs import catalogue, notebook_file, parameters, saving
 from support import prose
 from support.processes import run
 
@@ -210,7 +210,7 @@ def test_who_may_read_what_is_written_the_umask_says(tmp_path, umask, mode):
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_notebooks_read_as_essays(path):
     """Claim in the title, prose around short cells, parameters tagged, no classes, kernels or file paths."""
-    cells = parameters.cells(path)
+    cells = notebook_file.cells(path)
     assert cells[0].kind == "markdown"
     assert cells[0].source.startswith("# ")
     assert path.stem in catalogue.STUDY
@@ -225,7 +225,7 @@ def test_notebooks_read_as_essays(path):
 
 @pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)
 def test_prose_of_notebooks_is_short(path):
-    for cell in parameters.cells(path):
+    for cell in notebook_file.cells(path):
         if cell.kind == "markdown":
             assert len(cell.source.split()) <= 120, cell.source
             assert not [sentence for sentence in prose.sentences(cell.source) if prose.n_words(sentence) > 25], cell.source
@@ -264,7 +264,7 @@ def test_long_docstrings_and_comments_are_seen():
 
 def _captions(path):
     """Each as one text; what is filled in counts as a word."""
-    for cell in parameters.cells(path):
+    for cell in notebook_file.cells(path):
         for node in ast.walk(ast.parse(cell.source)) if cell.kind == "code" else ():
             if isinstance(node, ast.keyword) and node.arg == "caption":
                 parts = getattr(node.value, "values", [node.value])
@@ -280,7 +280,7 @@ def test_captions_of_notebooks_are_short(path):
 
 
 def _prose(path):
-    return "\n".join(cell.source for cell in parameters.cells(path) if cell.kind == "markdown")
+    return "\n".join(cell.source for cell in notebook_file.cells(path) if cell.kind == "markdown")
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
@@ -310,7 +310,7 @@ def _anchors(page):
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_links_of_notebooks_lead_somewhere(path):
-    for cell in parameters.cells(path):
+    for cell in notebook_file.cells(path):
         if cell.kind == "markdown":
             for name, anchor in re.findall(r"\]\((?!https?:)([^)#]+)#?([^)]*)\)", cell.source):
                 page = path.parent / name
@@ -321,7 +321,7 @@ def test_links_of_notebooks_lead_somewhere(path):
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_figures_show_themselves_and_are_not_shown_again(path):
     """Wherever it stands in a cell, `record.figure` shows its figure (a test of it runs that) and returns nothing."""
-    for cell in parameters.cells(path):
+    for cell in notebook_file.cells(path):
         if cell.kind == "code":
             tree = ast.parse(cell.source)
             calls = [node for node in ast.walk(tree)
@@ -335,7 +335,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_a_notebook_takes_as_long_as_the_list_of_results_says(path):
-    text = "".join(cell.source for cell in parameters.cells(path))
+    text = "".join(cell.source for cell in notebook_file.cells(path))
     written = re.search(r"Run it as it is: about (\w+) (minute|second)", text)
     assert written, f"{path.name} does not say how long it takes"
     listed = (ROOT / "docs" / "results.md").read_text()

@@ -8,7 +8,7 @@ import pytest
 
 from study.ingest import given_runs, imports
 from study.runs.folder import manifest
-from study.store import store
+from study.store import contents, store
 
 FIXTURES = Path(__file__).parents[1] / "study" / "ingest" / "fixtures"
 
@@ -28,8 +28,8 @@ class Brought(dict):
         self.report, self.connection, [self.tool] = report, connection, report.tools
         source = f"imported/{report.run_id}"
         if connection.execute("SELECT 1 FROM runs WHERE source = ?", [source]).fetchall():
-            store._remove(connection, source)
-        store._insert_import(connection, source, report.folder, manifest(report.folder))
+            contents.remove(connection, source)
+        contents.ingest_import(connection, source, report.folder, manifest(report.folder))
         super().__init__(self.sql("SELECT name, value FROM metrics WHERE run_id = $1"))
 
     def sql(self, statement):

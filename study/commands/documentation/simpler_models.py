@@ -1,7 +1,7 @@
 """What a simpler model makes of each effect, beside the simulation: a table of `paper/results.json` for docs/results.md.
 
-The simpler model counts I/Os. Of two builds or settings it takes the I/Os for an operation. Of a rung it takes those that
-the slides' price table gives its devices. The simulation is taken at its best guess. No claim is graded by it.
+The simpler model counts I/Os. Of two builds or settings it takes the I/Os for an operation. Of a rung it takes those
+that the slides' price table gives its devices. The simulation is taken at its best guess. No claim is graded by it.
 """
 import math
 from typing import NamedTuple

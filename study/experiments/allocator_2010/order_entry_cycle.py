@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 EVEN = 1e-9     # changes that differ by less than this part of the throughput are equal
 
@@ -53,6 +52,7 @@ def skewness(tps: np.ndarray) -> float:
 def _skewness(changes: np.ndarray) -> float:
     if len(changes) == 0 or np.ptp(changes) <= EVEN * np.abs(changes).max():
         return 0.0
+    from scipy import stats  # takes a second to import, and most callers of this module need none
     return float(stats.skew(changes))
 
 

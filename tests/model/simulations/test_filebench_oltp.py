@@ -20,7 +20,7 @@ from model.simulations.rules import rules_of
 from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import greatest_c
-from model.zfs.arc.lists import MFU, MRU, total_bytes
+from model.zfs.arc.lists import MFU, MRU, MRU_GHOST, total_bytes
 from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
@@ -80,7 +80,7 @@ def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_noth
     assert (more.response_ns == runs["onnv_69"].response_ns).all()
     little, plenty = runs["little memory"].counts, more.counts
     assert little["read_hits"] / little["reads_done"] < plenty["read_hits"] / plenty["reads_done"]
-    assert runs["little memory"].machine.arc.n_bytes[3:].sum() > 0
+    assert runs["little memory"].machine.arc.n_bytes[MRU_GHOST:].sum() > 0
 
 
 def test_a_record_from_a_disk_costs_the_reader_processor_time(site, runs):
@@ -242,7 +242,7 @@ def test_the_end_of_the_files_is_in_core_after_they_were_written():
     assert c <= total_bytes(core) <= 1.01 * c  # indirect blocks of the last second are spared
     indirect = np.flatnonzero(is_here[n_records:] & (site.layout.level == 1))
     assert len(indirect) == pytest.approx(len(records) / 128, rel=0.02)
-    assert (core.nodes[:core.scalars[2], header.TICK] <= 0).all()
+    assert (core.nodes[:core.scalars[scalar.N_NODES], header.TICK] <= 0).all()
 
 
 def test_a_run_that_starts_with_a_core_finds_its_records_there_and_leaves_it_alone():

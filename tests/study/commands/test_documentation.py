@@ -12,7 +12,7 @@ from study.machines import base_section, conf
 from study.paper.sources import GIVEN
 from study.project import ROOT
 from study.runs import catalogue
-from study.store import results, store
+from study.store import contents, results, store
 from support import prose
 
 README = (ROOT / "README.md").read_text()
@@ -185,7 +185,7 @@ def test_the_ten_queries_run_on_a_store_without_runs(runs):
 
 def test_the_schema_that_is_described_is_the_store_s(runs):
     with store.open() as connection:
-        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions", *store.OF_IMPORTS):
+        for table in ("runs", "params", "metrics", "samples", "figures", "claims", "predictions", *contents.OF_IMPORTS):
             columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
             row = re.search(rf"^\| `{table}` \|.*$", RUN_STORE, re.M)[0]
             described = re.sub(r"\([^)]*\)", "", row.split("|")[3])

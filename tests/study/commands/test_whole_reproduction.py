@@ -37,6 +37,25 @@ def reproduced():
     return plans
 
 
+@pytest.fixture(scope="module")
+def exported(reproduced, tmp_path_factory):
+    """exported("column") -> the folder of what is exported at this width, and its files; made once."""
+    made = {}
+
+    def of(wide):
+        if wide not in made:
+            folder, forms = tmp_path_factory.mktemp(wide), {"column": ["svg", "pdf"], "page": ["pdf", "png"]}[wide]
+            made[wide] = folder, export.export(reproduced, folder, forms, wide)
+        return made[wide]
+    return of
+
+
+@pytest.fixture(scope="module")
+def paper(reproduced):
+    """The bytes of the paper."""
+    return typeset.build(reproduced).read_bytes()
+
+
 def test_results_are_the_committed_ones_bit_for_bit(reproduced):
     with store.open() as connection:
         graded = grading.both_of_runs(connection, [plan.run_id for plan in reproduced])
@@ -53,18 +72,16 @@ def test_the_verdicts_of_the_notebooks(reproduced):
     assert numbers["00_claims/findings.differ"] > 0
 
 
-def test_figures_and_paper_come_out_byte_for_byte(reproduced, tmp_path):
-    first, second = (export.export(reproduced, tmp_path / name, ["svg", "pdf"], "column") for name in ("a", "b"))
+def test_figures_and_paper_come_out_byte_for_byte(reproduced, exported, paper, tmp_path):
+    first, second = exported("column")[1], export.export(reproduced, tmp_path, ["svg", "pdf"], "column")
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     digests = {figure["name"]: figure["digest"] for plan in reproduced for figure in lines(plan.folder / "figures.jsonl")}
     assert digests
-    once, again = typeset.build(reproduced).read_bytes(), typeset.build(reproduced).read_bytes()
-    assert once == again
-    assert once.startswith(b"%PDF")
+    assert typeset.build(reproduced).read_bytes() == paper
+    assert paper.startswith(b"%PDF")
 
 
-def test_the_paper_says_what_the_store_says(reproduced):
-    typeset.build(reproduced)
+def test_the_paper_says_what_the_store_says(reproduced, paper):
     assert typeset.check(reproduced) == []
 
 
@@ -73,20 +90,19 @@ def test_the_figure_of_the_readme_is_the_one_that_comes_out(reproduced):
     assert [drawing.same_pixels(export.README_PICTURE, path) for path in made if path.exists()] == [True]
 
 
-def test_latex_macros_and_tables_are_written(reproduced, tmp_path):
-    export.export(reproduced, tmp_path, ["pdf", "png"], "page")
-    macros = (tmp_path / "numbers.tex").read_text()
+def test_latex_macros_and_tables_are_written(exported):
+    folder, _ = exported("page")
+    macros = (folder / "numbers.tex").read_text()
     assert r"\csname study@90_model_vs_zfs/replay.differences\endcsname{0}" in macros
-    table = (tmp_path / "claims.tex").read_text()
+    table = (folder / "claims.tex").read_text()
     assert table.count(r" \\[1pt]") == len(claims.read())
     assert "->" not in table
 
 
 @needs_tex
 @pytest.mark.parametrize("wide", ["column", "page"])
-def test_latex_sets_all_tables_numbers_and_figures_within_their_columns(reproduced, tmp_path, wide):
-    export.export(reproduced, tmp_path, ["pdf"], wide)
-    log = compiled(tmp_path)
+def test_latex_sets_all_tables_numbers_and_figures_within_their_columns(exported, wide):
+    log = compiled(exported(wide)[0])
     assert overfull(log) == []
     assert not re.search("undefined|Missing character|not set up", log)
 

@@ -14,7 +14,7 @@ from nbformat.v4 import new_notebook
 from study.documents import claims
 from study.paper import export, latex, pages, rounding
 from study.project import ROOT
-from study.runs import parameters
+from study.runs import notebook_file
 from study.runs.catalogue import books
 from support.typesetting import compiled, needs_tex, overfull
 
@@ -229,5 +229,5 @@ def test_a_link_within_a_page_leads_to_a_heading_of_it(tmp_path):
 
 def test_no_notebook_has_a_formula_which_pages_would_not_set():
     for path in books():
-        for cell in parameters.cells(path):
+        for cell in notebook_file.cells(path):
             assert cell.kind != "markdown" or not re.search(r"\$[^$\s][^$]*\$|\\\(|\\\[", cell.source), path.name

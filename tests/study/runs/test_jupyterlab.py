@@ -1,4 +1,4 @@
-"""A person with a browser: every notebook opens in JupyterLab, runs to its end without an error, and a slider redraws."""
+"""A person with a browser: a notebook opens in JupyterLab, runs to its end without an error, and a slider redraws."""
 import contextlib
 import json
 import os
@@ -12,20 +12,15 @@ import pytest
 from conftest import KERNELSPEC, command
 from nbformat.v4 import new_code_cell, new_notebook
 
+from drivers.notebooks import SHORT
 from study.project import NOTEBOOKS
-from study.runs.catalogue import STUDY, books
 from support.processes import ended, started
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-# What needs the record of another notebook can only run after it.
-BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
-FEW = {"draws": "2", "seeds": "2"}
-# What makes a notebook short. Where most of its time goes into ensembles that are kept, it is left as it is: outside of a
-# batch run they are read, and none of their cases is simulated anew. A slider must have room to the right.
-SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "09_postgres_checkpoints": {"check": "0"},
-         "14_lun_alignment": {"seconds": "10.0"} | FEW,
-         "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
+# One without a slider whose draws tell how far they are, and one with a slider. What any notebook may break is found without
+# a browser (`test_slid_notebooks.py`).
+BOOKS = ["91_published_setups.ipynb", "90_model_vs_zfs.ipynb"]
 
 pytestmark = [pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed"),
               pytest.mark.slow, pytest.mark.timeout(1800)]

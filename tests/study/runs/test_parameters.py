@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from study.errors import UserError
-from study.runs import parameters
+from study.runs import notebook_file
 from study.runs.parameters import Parameter, checked, from_command_line, from_yaml, resolve, schema
 
 INT, FLOAT, BOOL, TEXT = (Parameter(kind=kind) for kind in ("int", "float", "bool", "str"))
@@ -202,10 +202,10 @@ def test_a_notebook_of_another_language_is_refused_by_what_it_names(tmp_path, me
     path = tmp_path / "other.ipynb"
     path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": []}))
     if language is None:
-        parameters.refuse_other_languages(path)
+        notebook_file.refuse_other_languages(path)
         return
     with pytest.raises(UserError, match=f"other.ipynb is of {language}, but only notebooks in Python are run"):
-        parameters.refuse_other_languages(path)
+        notebook_file.refuse_other_languages(path)
 
 
 @pytest.mark.parametrize("content", ["- 1\n- 2\n", "a: [unclosed", "just words"])
@@ -220,4 +220,4 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path):
     file = tmp_path / "broken.ipynb"
     file.write_text("{")
     with pytest.raises(UserError, match="is not a notebook"):
-        parameters.cells(file)
+        notebook_file.cells(file)

@@ -1,0 +1,133 @@
+"""Notebooks as JupyterLab runs them, in an IPython without a kernel and a browser, up to a slider that is moved.
+
+Of a notebook with sliders only those cells run that its sliders need: `make reproduce` runs all of them. One without runs
+whole. Each runs in a process of its own, which a server forks off. The server has imported what notebooks import.
+"""
+import ast
+import contextlib
+import io
+import multiprocessing
+import os
+import re
+import symtable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from model.jit import sources
+from study.project import NOTEBOOKS
+from study.runs.catalogue import STUDY, books
+from study.runs.notebook_file import cells
+
+# What needs the record of another notebook can only run after it.
+BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
+FEW = {"draws": "2", "seeds": "2"}
+# What makes a notebook short. Where most of its time goes into ensembles that are kept, it is left as it is: outside of a
+# batch run they are read, and none of their cases is simulated anew. A slider must have room to the right.
+SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "14_lun_alignment": {"seconds": "10.0"} | FEW,
+         "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
+SECONDS = 600       # for one notebook
+
+
+def shortened(source: str, stem: str) -> str:
+    """The source of a cell of parameters, with values that make the notebook short."""
+    for name, value in SHORT.get(stem, {}).items():
+        source = re.sub(rf"^{name} = [\d._]+", f"{name} = {value}", source, flags=re.MULTILINE)
+    return source
+
+
+def needed(sources_of_cells: list[str], wanted: str) -> list[str]:
+    """Of cells in their order, those that the first one with the text `wanted` needs, and itself; all if there is none."""
+    last = next((i for i, source in enumerate(sources_of_cells) if wanted in source), None)
+    if last is None:
+        return sources_of_cells
+    names, taken = used(sources_of_cells[last]), [sources_of_cells[last]]
+    for source in reversed(sources_of_cells[:last]):
+        if names & changed(source):
+            names |= used(source)
+            taken.insert(0, source)
+    return taken
+
+
+def used(source: str) -> set[str]:
+    """Names that some code looks up outside of its functions and comprehensions."""
+    def of(table: symtable.SymbolTable) -> set[str]:
+        names = {symbol.get_name() for symbol in table.get_symbols()
+                 if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module")}
+        return names.union(*map(of, table.get_children()))
+    return of(symtable.symtable(source, "<cell>", "exec"))
+
+
+def changed(source: str) -> set[str]:
+    """Names that some code gives a value, also to a part of it."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name | ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            base: ast.expr = node
+            while isinstance(base, ast.Subscript | ast.Attribute):
+                base = base.value
+            names |= {base.id} if isinstance(base, ast.Name) else set()
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+    return names
+
+
+def run(name: str, runs: Path) -> dict[str, Any]:
+    """What came of a notebook whose runs are kept in `runs`: `errors` of cells, how many cells of code `ran`, and what
+    became of each picture when its first control was `slid`."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["IPython.core.interactiveshell", "study.runs.slider_records", *_imported()])
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(name, runs, theirs))
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(SECONDS):
+            raise AssertionError(f"{name} has not ended after {SECONDS} s")
+        return ours.recv()
+    finally:
+        process.kill()
+        process.join(10)
+        ours.close()
+
+
+def _imported() -> list[str]:
+    """Modules of the project that notebooks import."""
+    code = "\n".join(cell.source for name in BOOKS for cell in cells(NOTEBOOKS / name) if cell.kind == "code")
+    return sources.modules_of(code)
+
+
+def _run(name: str, runs: Path, answer: Connection) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from study.runs.sliders import Explorer
+    os.environ["STUDY_RUNS"] = str(runs)
+    os.chdir(NOTEBOOKS)
+    shell, errors, explorers = InteractiveShell.instance(), [], []
+    code = needed([shortened(cell.source, Path(name).stem) for cell in cells(NOTEBOOKS / name) if cell.kind == "code"],
+                  "sliders.explore(")
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        for source in code:
+            result = shell.run_cell(source, store_history=True)
+            if not result.success:
+                errors.append(repr(result.error_before_exec or result.error_in_exec))
+            if isinstance(result.result, Explorer):
+                explorers.append(result.result)
+        slid = [_slid(explorer) for explorer in explorers]
+    answer.send({"errors": errors, "ran": len(code), "slid": slid})
+
+
+def _slid(explorer: Any) -> dict[str, Any]:
+    """The first control is moved to the right by a step, and the run is kept."""
+    control = next(iter(explorer.controls.values()))
+    first, picture = control.value, explorer.picture.value
+    if hasattr(control, "index"):
+        control.index += 1
+    else:
+        control.value += control.step
+    slid = {"is_moved": control.value != first, "is_redrawn": explorer.picture.value != picture,
+            "says": explorer.status.value}
+    explorer.keep.click()
+    return slid | {"kept": explorer.status.value}
