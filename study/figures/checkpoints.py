@@ -22,10 +22,11 @@ PLACES = {"above": (0.5, (0, 4), "center", "bottom"), "below": (0.5, (0, -5), "c
           "below, behind its end": (1.0, (2, -5), "left", "top")}
 QUANTITIES = {
     "write.phase": "length of a write phase", "write.bandwidth": "bytes written a second",
-    "write.burst": "length of the burst", "write.bandwidth_peak": "writes in the burst", "write.fall_line_over_step": "fall: line over step",
-    "write.rate_divided_by": "UFS's writes over ZFS's", "throughput.stable_from": "steady from",
-    "database.throughput": "throughput", "database.throughput_over_ufs": "throughput over UFS's",
-    "database.throughput_over_15": "throughput over 15 %'s", "log.write_bandwidth@1800": "writes to the log, 1800 s"}
+    "write.burst": "length of the burst", "write.bandwidth_peak": "writes in the burst",
+    "write.fall_line_over_step": "fall: line over step", "write.rate_divided_by": "UFS's writes over ZFS's",
+    "throughput.stable_from": "steady from", "database.throughput": "throughput",
+    "database.throughput_over_ufs": "throughput over UFS's", "database.throughput_over_15": "throughput over 15 %'s",
+    "log.write_bandwidth@1800": "writes to the log, 1800 s"}
 OF_SEVERAL = {"checkpoint-900s": "ZFS, 8K", "zfs-no-zil": "ZFS, no intent log"}     # numbers of more tests than one
 LEAST_RATIO = 1e-3     # what is simulated as zero is drawn there
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
