@@ -12,8 +12,10 @@ of the values of `study.documents.priors`. It is called for a table of *cases*:
     parameter    draws of the numbers, conditions at their best guesses
     structure    best guesses, one condition changed: another choice of a switch, or 5 or 95 % of a range
     all          draws of priors and switches: what intervals are taken from
+    near         more such draws, which are simulated whole only if the first variant shows a baseline: see `Baseline`
 
 A case is *fitted* by one constant, so that one quantity of the first variant meets a baseline; the rest of the case stays.
+Of *all* draws the first FITTED_DRAWS are fitted.
 """
 from collections.abc import Callable
 from typing import NamedTuple
@@ -28,13 +30,16 @@ from study.errors import UserError
 
 BEFORE, AFTER = VARIANTS = ("before", "after")
 PARTS = ("central", "seed", "parameter", "structure", "all")
+NEAR = "near"           # a part of its own, which no interval of all draws is taken from
 NUMBERS = 0.4           # draws of the numbers alone, for each of all, where a case takes seconds: see `cases`
-FITTED_PARTS = ("central", "all")
+MOST_NUMBERS = 100      # draws of the numbers alone
+FITTED_DRAWS = 150      # of all; a fit takes several runs
 CLOSE = 0.005           # fitting ends this close to the baseline, in parts of it: as far apart are runs by chance
 FAR = 0.05              # runs of which a slope is taken are this far apart, in parts of the baseline
 STEPS = 8               # by the slope; then by halves
 MET = 0.01              # and has met it if it ended this close
 SLOPE = "slope"
+NEAR_SEED = 1_000_000
 Simulate = Callable[[dict, int, str], dict[str, float]]
 
 
@@ -45,6 +50,16 @@ class Fit(NamedTuple):
     high: float
     quantity: str
     baseline: float
+
+
+class Baseline(NamedTuple):
+    """What the first variant of a draw of the part `near` must show, or its other variants are not simulated."""
+    quantity: str
+    low: float
+    high: float
+
+    def is_shown(self, outcome: dict[str, float]) -> bool:
+        return self.low <= outcome[self.quantity] <= self.high
 
 
 def apply(known: priors.Known, values: dict, parts: dict) -> dict:
@@ -65,11 +80,11 @@ def parts_of(known: priors.Known) -> list[tuple[str, str]]:
 
 def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_numbers: float = 1.0) -> pd.DataFrame:
     """All cases: part, seed, and a column for each prior and switch. `share_of_numbers`: how many draws there are of the
-    numbers alone for each of all that is not known; they are a hypercube of their own."""
+    numbers alone for each of all that is not known, MOST_NUMBERS at most; they are a hypercube of their own."""
     if n_draws < 2 or n_seeds < 2:
         raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
     central, drawn = known.central(), priors.draws(known, n_draws, seed)
-    numbers = priors.draws(known, max(2, round(share_of_numbers * n_draws)), seed)
+    numbers = priors.draws(known, max(2, min(MOST_NUMBERS, round(share_of_numbers * n_draws))), seed)
     conditions = {condition.name: central[condition.name] for condition in known.conditions}
     rows = [{"part": "central", "seed": seed, **central}]
     rows += [{"part": "seed", "seed": seed + i, **central} for i in range(1, n_seeds)]
@@ -78,6 +93,13 @@ def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_n
              for condition in known.conditions for choice in others(condition)]
     rows += [{"part": "all", "seed": seed + 1 + i, **row} for i, row in enumerate(drawn.to_dict("records"))]
     return pd.DataFrame(rows)
+
+
+def near(known: priors.Known, n_draws: int, seed: int) -> pd.DataFrame:
+    """Cases of the part `near`: a hypercube of their own, each draw with a seed that no other case of `cases` has."""
+    drawn = priors.draws(known, n_draws, seed + 1)
+    return pd.DataFrame([{"part": NEAR, "seed": NEAR_SEED + seed + i, **row}
+                         for i, row in enumerate(drawn.to_dict("records"))])
 
 
 def others(condition: priors.Prior | priors.Switch) -> list:
@@ -94,27 +116,36 @@ def changed(case: dict, known: priors.Known) -> list[tuple]:
 
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None, variants: tuple[str, ...] = VARIANTS,
-        ensemble: kept.Ensemble | None = None) -> pd.DataFrame:
+        ensemble: kept.Ensemble | None = None, baseline: Baseline | None = None) -> pd.DataFrame:
     """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
-    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants; where the baseline is
-    not met, for the first one only. On all processors. Cases are read where `ensemble` is kept, but for a handful
-    (`study.ensembles.kept`)."""
+    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants. A fitted case
+    that does not meet its baseline has the first variant only. So has a case of the part `near` that does not show its
+    own. On all processors. Cases are read where `ensemble` is kept, but for a handful (`study.ensembles.kept`)."""
     cases_of = table.to_dict("records")
-    of_cases = kept.rows(ensemble, _case, [(simulate, fit, variants, case) for case in cases_of], (cases_of, fit, variants),
-                         share=lambda rows: rows[-1].get(SLOPE))
+    of_all, calls = 0, []
+    for case in cases_of:
+        of_all += case["part"] == "all"
+        is_fitted = case["part"] == "central" or (case["part"] == "all" and of_all <= FITTED_DRAWS)
+        shown = baseline if case["part"] == NEAR else None
+        calls.append((simulate, fit if is_fitted else None, variants, shown, case))
+    key = (cases_of, fit, variants) if baseline is None else (cases_of, fit, variants, baseline)
+    of_cases = kept.rows(ensemble, _case, calls, key, share=lambda rows: rows[-1].get(SLOPE))
     return pd.DataFrame([case | {name: row[name] for name in row if name != SLOPE}
                          for case, rows in zip(cases_of, of_cases, strict=True) for row in rows])
 
 
-def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], case: dict,
+def _case(simulate: Simulate, fit: Fit | None, variants: tuple[str, ...], baseline: Baseline | None, case: dict,
           slope: float | None = None) -> list[dict]:
-    """What is added to a case, a row for each that comes of it. `slope` is that with which the fit of the first case ended:
+    """What is added to a case, a row for each that comes of it. A case that does not show `baseline` has its first variant
+    only. `slope` is that with which the fit of the first case ended:
     see `_solve`. It stands in the fitted row of the first case."""
     values, seed = {name: case[name] for name in case if name not in ("part", "seed")}, case["seed"]
     first, *others = variants
-    outcomes = {variant: simulate(values, seed, variant) for variant in variants}
+    outcomes = {first: simulate(values, seed, first)}
+    if baseline is None or baseline.is_shown(outcomes[first]):
+        outcomes |= {variant: simulate(values, seed, variant) for variant in others}
     rows = [_row(outcomes, fitted=False, reached=True)]
-    if fit and case["part"] in FITTED_PARTS:
+    if fit:
         constant, met, ended_with = _solve(simulate, values, seed, fit, first, outcomes[first], slope)
         reached = abs(met[fit.quantity] / fit.baseline - 1) <= MET
         fitted_values = values | {fit.constant: constant}

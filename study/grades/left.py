@@ -5,7 +5,8 @@
 
 The rule, fixed before anything was scored by it:
 
-    left        draws whose baseline numbers are all within TOLERANCE of what was printed; all draws where none was printed
+    left        draws whose baseline numbers are all within TOLERANCE of what was printed; all draws where none was printed.
+                Where an ensemble has the part `near`, its draws count like the others: they show the baseline or they do not
     outcome     from MANY draws 5 to 95 %, of fewer the least to the most
     decides     the condition that tells most, if it explains HALF of the variance of the outcome or more. Of the groups that
                 it makes of the draws, each of A_GROUP or more, one must meet the claim and one must miss it
@@ -61,12 +62,12 @@ class Left(NamedTuple):
 
 def of(results: pd.DataFrame, claim: Claim, outcome: pd.Series) -> Left:
     """What is left by the baseline of a claim. `outcome`: of each row of `results`; draws without one are not counted."""
-    draws = ensembles.unfitted(results)
+    draws = pd.concat([ensembles.unfitted(results), ensembles.unfitted(results, ensembles.NEAR)])
     inside = draws_left(draws, claim, outcome)
     left = draws.loc[inside.index]
     low, middle, high = range_of(inside)
     told_by, share, groups = _told(left, inside, conditions(results))
-    n_of = int(outcome[draws.index].notna().sum())
+    n_of = int((outcome[draws.index].notna() | (draws.part == ensembles.NEAR)).sum())
     return Left(draws=len(left), of=n_of, low=low, middle=middle, high=high, told_by=told_by, share=share, groups=groups)
 
 

@@ -66,6 +66,7 @@ class Settings(NamedTuple):
     txg_ns: int = 5 * 10**9  # txg_time; spec 5.6
     sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
     sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s
+    read_io_ns: int = 0  # of CPU, for a record that comes from a disk, beyond the loop's own read
     memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
     warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
     keeps_records: int = 1  # 0: nothing that is read stays in core
@@ -259,7 +260,8 @@ def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: R
 def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "sync_record_ns": (0, 10**9),
-              "sync_indirect_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1),
+              "sync_indirect_ns": (0, 10**9), "read_io_ns": (0, 10**9), "memory_bytes": (2**22, 2**50),
+              "warm_indirect": (0, 1),
               "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)

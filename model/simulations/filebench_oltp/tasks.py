@@ -123,11 +123,13 @@ def finish_read(m, now, task):
     m.tally.per_second[oltp.READS_IN, now // SECOND_NS] += 1
     change_by(m.tally.under_way, now, -1)
     m.threads.next_taker[task] = 0
+    loop_ns = m.workload.shadow_cpu_ns
     if now == began:
         next_read(m, task)
     else:
         next_read_begins(m, task)
-    set_time(m.calendar, m.sources.shadows + task, now + m.workload.shadow_cpu_ns)
+        loop_ns += m.settings.read_io_ns
+    set_time(m.calendar, m.sources.shadows + task, now + loop_ns)
 
 
 @part

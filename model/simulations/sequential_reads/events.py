@@ -12,6 +12,9 @@ A thread goes through one read after the other, each in these stages (spec 4.2, 
     COPY    to user space.
     FINISH  the read is done; the next one begins at once, at the end of the file that from its start.
 
+A copy takes `copy_ns` for a MiB, or as long as memory needs if that is longer. Memory serves all copies under way at once,
+and so needs `memory_ns` times their number. How many there are is counted when a copy begins.
+
 Starting to read a record costs CPU time, as does copying, and the interrupt of each record that came from a disk: that
 is counted with the copying, because there are as many processors as readers, so that an interrupt takes time from one of
 them; here from the one whose record it was.
@@ -277,13 +280,25 @@ def _await(m, now, thread):
     return NEVER
 
 
+@kernel
+def _n_copying(threads):
+    """Threads that copy."""
+    n = 0
+    for thread in range(len(threads)):
+        n += threads[thread, reader.ACTIVITY] == COPYING
+    return n
+
+
 @part
 def _copy(m, now, thread):
     """ns that it takes."""
+    settings = m.settings
     m.threads[thread, reader.STAGE] = FINISH
     n_fresh = _count_in(m.status, m.files, m.readers, thread, m.threads[thread, reader.OFFSET], FRESH)
     turn_to(m.threads, m.tally.spent, m.recorder, now, thread, COPYING)
-    return m.settings.copy_ns * m.readers.read_bytes // MIB + n_fresh * m.settings.complete_ns
+    interrupt_ns = n_fresh * settings.complete_ns
+    m.tally.interrupted[thread] += interrupt_ns
+    return max(settings.copy_ns, _n_copying(m.threads) * settings.memory_ns) * m.readers.read_bytes // MIB + interrupt_ns
 
 
 @part

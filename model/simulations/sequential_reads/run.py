@@ -19,7 +19,8 @@ Records that readers have had leave core when more than `arc_bytes` of others ha
 prefetched and not yet used come on top of that. An indirect block is held in core by the records below it, and leaves with
 the last of them: a new one needs its room, as ZFS makes room for metadata from metadata (spec 7.2, 7.3).
 
-Left out: CPUs as a resource (each thread has its own); the buses between disks and memory (each port of such a machine
+Left out: CPUs as a resource (each thread has its own), while memory is one (`model.simulations.sequential_reads.events`);
+the buses between disks and memory (each port of such a machine
 has 133 MB/s, more than a disk gives; physics 1.1), checksums (off), access times (atime), and all other load.
 """
 
@@ -111,6 +112,7 @@ class Result(NamedTuple):
     response_ns: np.ndarray  # likewise: how long it took, copying included
     response_at: np.ndarray  # likewise: ns when it was completed
     spent_ns: dict  # activity: ns of each thread; see ACTIVITIES
+    interrupt_ns: np.ndarray  # of each thread, counted with its copying
     cpu_ns_per_read: float  # of the threads: copying, issuing, completions; no interrupt or daemon beyond that
     counts: dict  # see reader.COUNTS
     mean_ns: dict  # kind: mean time from asking for a block until it came
@@ -134,7 +136,8 @@ def _result(m, leaves):
     return Result(
         mib_per_s=float(n * m.readers.read_bytes / MIB / seconds), stream_mib_per_s=per_stream, stream=tally.stream[:n],
         response_ns=tally.response_ns[:n], response_at=tally.response_at[:n],
-        spent_ns=dict(zip(ACTIVITIES, tally.spent.T, strict=True)), cpu_ns_per_read=float(cpu_ns), counts=counts,
+        spent_ns=dict(zip(ACTIVITIES, tally.spent.T, strict=True)), interrupt_ns=tally.interrupted,
+        cpu_ns_per_read=float(cpu_ns), counts=counts,
         mean_ns=mean_ns, came=dict(zip(KINDS, tally.came.tolist(), strict=True)), outcomes=leaves.outcomes,
         busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, queued.SERVED_BYTES],
         n_served=units[:, queued.N_SERVED], machine=m, leaves=leaves)

@@ -73,7 +73,8 @@ class Settings(NamedTuple):
 
     n_leaves: int = 46
     duration_ns: int = 120 * 10**9
-    copy_ns: int = 1_000_000  # of CPU, for a MiB to user space: 1 GB/s from DDR memory
+    copy_ns: int = 1_000_000  # of CPU, for a MiB to user space by a lone copy: 1 GB/s from DDR memory
+    memory_ns: int = 0  # of memory, for what copying a MiB moves; copies under way share it. 0: more than is ever asked
     issue_ns: int = 20_000  # to issue the read of a record: DMU, ZIO, sd, SATA
     complete_ns: int = 15_000  # interrupt and completion of a record
     arc_bytes: int = greatest_c(16 * 2**30)  # B, arc_c of a machine of 16 GiB
@@ -119,6 +120,7 @@ class Tally(NamedTuple):
     response_ns: np.ndarray  # likewise
     response_at: np.ndarray  # ns: when it was completed
     spent: np.ndarray  # [thread, activity]: ns
+    interrupted: np.ndarray  # [thread]: ns of interrupts, which `spent` counts with the copying
     asked_at: np.ndarray  # per block: ns when it was last asked for
     asked_as: np.ndarray  # per block: one of KINDS
     took: np.ndarray  # [kind]: ns, sum over blocks that have come
@@ -183,7 +185,8 @@ def check_readers(readers):
 
 def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
-    bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "copy_ns": (1000, 10**10), "issue_ns": (0, 10**9),
+    bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "copy_ns": (1000, 10**10), "memory_ns": (0, 10**10),
+              "issue_ns": (0, 10**9),
               "complete_ns": (0, 10**9), "arc_bytes": (0, 2**60)}
     for name, value in settings._asdict().items():
         _check(name, value, *bounds.get(name, (0, 1)))
@@ -239,7 +242,8 @@ def _new_tally(files, n_streams, n_reads, seed):
     return Tally(
         counts=np.zeros(len(reader.COUNTS), np.int64), stream=np.zeros(n_reads, np.int64),
         response_ns=np.zeros(n_reads, np.int64), response_at=np.zeros(n_reads, np.int64),
-        spent=np.zeros((n_streams, len(ACTIVITIES)), np.int64), asked_at=np.zeros(files.n_blocks, np.int64),
+        spent=np.zeros((n_streams, len(ACTIVITIES)), np.int64), interrupted=np.zeros(n_streams, np.int64),
+        asked_at=np.zeros(files.n_blocks, np.int64),
         asked_as=np.zeros(files.n_blocks, np.int64), took=np.zeros(len(KINDS), np.int64),
         came=np.zeros(len(KINDS), np.int64), under_way=np.zeros(accounts.N_ELEMENTS, np.int64),
         copy_read=copy_read)

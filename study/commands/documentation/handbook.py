@@ -16,7 +16,14 @@ committed files: `paper/results.json`, files of `data/`, the command line, the s
 import re
 from pathlib import Path
 
-from study.commands.documentation import command_help, machines_table, results_tables, scenario_tables, speed_table
+from study.commands.documentation import (
+    command_help,
+    machines_table,
+    results_tables,
+    scenario_tables,
+    simpler_models,
+    speed_table,
+)
 from study.errors import UserError
 from study.project import ROOT, write_atomically
 
@@ -54,5 +61,5 @@ MADE = {
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,
     "sections": scenario_tables.sections, "settings": scenario_tables.settings, "eras": scenario_tables.names_of_eras,
     "eras-by-version": scenario_tables.eras_by_version, "real-code-speed": speed_table.real_code_speed,
-    "mariadb": scenario_tables.mariadb, "machines": machines_table.machines,
+    "simpler": simpler_models.beside_simpler, "mariadb": scenario_tables.mariadb, "machines": machines_table.machines,
 }

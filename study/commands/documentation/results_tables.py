@@ -10,6 +10,7 @@ from study.documents import claims
 from study.grades import grading
 from study.project import ROOT
 from study.runs import catalogue
+from study.runs.plan import plan
 from study.store import results
 
 DOCUMENTS = {"kustarz-2007": "2007, vdev cache", "vandenbogaard-2008": "2008, PostgreSQL on UFS and ZFS",
@@ -245,6 +246,7 @@ def documents() -> str:
 def example() -> str:
     """One claim from its draws to its grade, with the words that grades need."""
     n, notebook = committed(), "01_vdev_cache_oltp"
+    draws = plan(catalogue.find(notebook)).parameters["draws"]
     best = 100 * (n.numbers[f"{notebook}/after.summary.rate"] / n.numbers[f"{notebook}/before.summary.rate"] - 1)
     spans = {part: n.span(f"{notebook}/part.{part}", form)
              for part, form in (("parameter", ".0f"), ("structure", ".0f"), ("seed", ".1f"))}
@@ -259,7 +261,7 @@ def example() -> str:
         f"   The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
         f"   Conditions alone, which the document could have printed in a line, move it from {spans['structure']} %.",
-        f"6. Of 100 draws {n(f'{notebook}/matched.within-40-percent-left')} show the rate before the change, within "
+        f"6. Of {draws} draws {n(f'{notebook}/matched.within-40-percent-left')} show the rate before the change, within "
         "a factor of 1.4.",
         f"   Among them command queueing explains {n(f'{notebook}/tells.within-40-percent')} % of the gain's variance.",
         "   With it the draws reach the claim, and without it none does.",

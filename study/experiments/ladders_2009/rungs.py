@@ -39,6 +39,7 @@ from study.experiments.ladders_2009.readings import (
     changes,
     readings,
 )
+from study.grades import left
 from study.machines import scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
@@ -208,9 +209,9 @@ def baseline(ladder: Ladder) -> ensembles.Fit:
     return ensembles.Fit(constant, *FIT_RANGE_NS[constant], RATE, float(first.value.iloc[0]))
 
 
-def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
-    """The ensemble over all that is not known, readings among it; columns `<rung>/<quantity>`. No figure to be predicted is
-    read."""
+def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int, near: int = 0) -> pd.DataFrame:
+    """The ensemble over all that is not known, readings among it; columns `<rung>/<quantity>`. Of `near` more draws only
+    those are simulated whole that show the first rung, by `left.TOLERANCE`. No figure to be predicted is read."""
     names = [rung.run for rung in ladder.rungs]
     asked = {switch.name for switch in ladder.switches}
 
@@ -219,9 +220,13 @@ def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int) ->
         machine = rungs(ladder, reading, {LENGTH[ladder.name]: length})[names.index(variant)]
         return measured(machine, {name: value for name, value in values.items() if name not in asked}, case_seed)
 
-    cases = ensembles.cases(known(ladder), draws, seeds, seed)
+    cases, fit = ensembles.cases(known(ladder), draws, seeds, seed), baseline(ladder)
     ensemble = kept.Ensemble(ladder.name, __name__, length, READS)
-    return ensembles.run(cases, simulate_case, baseline(ladder), tuple(names), ensemble)
+    if not near:
+        return ensembles.run(cases, simulate_case, fit, tuple(names), ensemble)
+    first = ensembles.Baseline(RATE, fit.baseline / left.TOLERANCE, fit.baseline * left.TOLERANCE)
+    cases = pd.concat([cases, ensembles.near(known(ladder), near, seed)], ignore_index=True)
+    return ensembles.run(cases, simulate_case, fit, tuple(names), ensemble, first)
 
 
 # --- for readers --------------------------------------------------------------------------------------------------------

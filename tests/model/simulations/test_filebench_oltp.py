@@ -83,6 +83,14 @@ def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_noth
     assert runs["little memory"].machine.arc.n_bytes[3:].sum() > 0
 
 
+def test_a_record_from_a_disk_costs_the_reader_processor_time(site, runs):
+    """Of a reader no more records come from disks than its processor time allows."""
+    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND, memory_bytes=2**25, read_io_ns=400_000_000)
+    x = simulate(site, rules_of("onnv_69", SheetParams()), settings)
+    at_most = site.workload.n_shadows * (settings.duration_ns / settings.read_io_ns + 1)
+    assert 0.7 * at_most < x.counts["data_reads"] <= at_most < runs["little memory"].counts["data_reads"]
+
+
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(site):
     settings = Settings(n_leaves=6, duration_ns=SECOND)
     first, same, differing = (simulate(site, rules_of("onnv_69"), settings, seed) for seed in (1, 1, 2))

@@ -106,6 +106,33 @@ def test_one_reader_with_all_in_core_does_nothing_but_copy():
     assert x.spent_ns["copying"].sum() == SECOND
 
 
+@pytest.mark.parametrize(("n_streams", "copy_ns", "memory_ns"), [
+    (1, 700_000, 500_000), (4, 700_000, 100_000), (4, 700_000, 500_000), (3, 200_000, 200_000)])
+def test_copies_at_once_share_the_memory(n_streams, copy_ns, memory_ns):
+    """All in core, so that all readers copy all the time: together they are as fast as their processors or as the memory,
+    whichever is slower."""
+    site = new_site(Readers(n_streams, 2**26), 4)
+    settings = Settings(n_leaves=4, duration_ns=SECOND, warm_records=1, copy_ns=copy_ns, memory_ns=memory_ns)
+    x = simulate(site, rules_of("onnv_70"), settings)
+    least_ns = max(copy_ns / n_streams, memory_ns)
+    assert x.mib_per_s == pytest.approx(1e9 / least_ns, rel=0.01)
+
+
+def test_a_reader_that_copies_alone_does_not_notice_the_memory(site):
+    alone = new_site(Readers(1, 2**26), LEAVES)
+    free, shared = (simulate(alone, rules_of("onnv_70"), SETTINGS._replace(memory_ns=ns)) for ns in (0, SETTINGS.copy_ns))
+    np.testing.assert_array_equal(free.response_ns, shared.response_ns)
+
+
+def test_processor_time_is_copying_issuing_and_interrupts(site):
+    x = simulate(site, rules_of("onnv_70"), SETTINGS)
+    fresh = SETTINGS.complete_ns * x.counts["records_used"]
+    assert 0 <= x.interrupt_ns.sum() - fresh <= len(x.interrupt_ns) * 8 * SETTINGS.complete_ns      # of copies under way
+    read = x.counts["reads_done"]
+    assert x.cpu_ns_per_read == pytest.approx(
+        (read * SETTINGS.copy_ns + fresh + x.spent_ns["issuing"].sum()) / read, rel=0.01)
+
+
 def with_services(site, settings, *drawn_ns):
     rules = rules_of_disks("onnv_70", drawn_ns=drawn_ns)
     return simulate(site, rules_of("onnv_70")._replace(disk=rules.disk), settings)

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from study.commands.documentation import handbook, results_tables, scenario_tables, speed_table
+from study.commands.documentation import handbook, results_tables, scenario_tables, simpler_models, speed_table
 from study.documents import claims, published
 from study.grades import grading
 from study.machines import base_section, conf
@@ -261,3 +261,10 @@ def test_the_five_documents_stand_in_readme_and_where_it_leads_first_with_claims
         assert "*consistent*" in words(ROOT / "README.md")[:first.start()], "grades are explained before it"
     known = {claim.id for claim in claims.read() if claim.predict}
     assert {claim for rows in results_tables.HEADLINES.values() for _, ids in rows for claim in ids} <= known
+
+
+@pytest.mark.parametrize(("published", "simulated", "by_ios", "nearer"), [
+    (2.0, 1.9, 1.0, "simulation"), (2.0, 1.0, 1.9, "I/Os"), (2.0, 4.0, 1.0, "alike"), (0.8, 0.7, 1.0, "simulation"),
+    (0.5, 0.5, 2.0, "simulation")])
+def test_the_nearer_model_has_the_smaller_factor_of_error(published, simulated, by_ios, nearer):
+    assert simpler_models.Beside("an effect", published, simulated, by_ios).nearer == nearer

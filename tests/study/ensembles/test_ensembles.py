@@ -69,6 +69,34 @@ def test_a_range_that_could_have_been_printed_is_a_condition():
         [("extra", 1)], [("share", pytest.approx(0.025))], [("share", pytest.approx(0.475))]]
 
 
+def test_a_draw_near_the_baseline_is_simulated_whole_and_another_one_is_not():
+    """As many variants are run as that takes, and each whole draw has what it has in an ensemble of its own."""
+    baseline, called = ensembles.Baseline("rate", 300, 450), []
+
+    def noted(values, seed, variant):
+        called.append(variant)
+        return simulate(values, seed, variant)
+
+    table = pd.concat([ensembles.cases(KNOWN, 4, 2, 1), ensembles.near(KNOWN, 40, 1)], ignore_index=True)
+    n_others = (table.part != ensembles.NEAR).sum()
+    results = ensembles.run(table, noted, baseline=baseline)
+    drawn = ensembles.unfitted(results, ensembles.NEAR)
+    is_whole = drawn["after/rate"].notna()
+    assert 5 < is_whole.sum() < 35
+    pd.testing.assert_series_equal(is_whole, drawn["before/rate"].between(300, 450), check_names=False)
+    assert len(called) == 2 * n_others + 40 + is_whole.sum()
+    assert len(set(table.seed[table.part == ensembles.NEAR]) | set(table.seed)) >= 40 + 4
+    first = drawn[is_whole].iloc[0]
+    assert first["after/rate"] == simulate(first[["cost", "share", "extra"]].to_dict(), first.seed, "after")["rate"]
+
+
+def test_of_many_draws_only_the_first_are_fitted(monkeypatch):
+    monkeypatch.setattr(ensembles, "FITTED_DRAWS", 3)
+    results = ensembles.run(ensembles.cases(KNOWN, 8, 2, 1), simulate, ensembles.Fit("cost", 0.01, 100, "rate", 400.0))
+    fitted, drawn = results[results.fitted & (results.part == "all")], ensembles.unfitted(results)
+    assert fitted.seed.tolist() == drawn.seed.tolist()[:3]
+
+
 def test_draws_fill_every_share_of_every_range():
     drawn = priors.draws(KNOWN, 50, 7)
     for prior, low, high, scale in ((COST, 1, 4, np.log), (SHARE, 0, 0.5, np.asarray)):

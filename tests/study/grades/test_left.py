@@ -47,6 +47,18 @@ def test_the_outcome_is_never_looked_at_to_choose_draws():
     assert [outcome.middle for outcome in chosen] == pytest.approx([1.0, 7.0, 1000.0])
 
 
+def test_a_draw_that_is_not_simulated_whole_counts_as_the_draw_that_it_is():
+    """Draws of the part `near` give what they gave among all draws, whether those far from the baseline are whole or not."""
+    before = PRINTED * np.linspace(0.5, 2, 40)
+    whole = ensemble(before, 1.2 * before)
+    is_near = np.arange(len(whole)) % 2 == 1
+    sparse = whole.assign(part=whole.part.where(~is_near | (whole.part != "all"), "near"))
+    factor = np.maximum(whole["before/summary.rate"] / PRINTED, PRINTED / whole["before/summary.rate"])
+    sparse.loc[(sparse.part == "near") & (factor > left.TOLERANCE), "after/summary.rate"] = np.nan
+    assert sparse["after/summary.rate"].isna().any()
+    assert of(sparse) == of(whole)
+
+
 def test_of_many_draws_the_tails_are_left_out_and_of_fewer_none():
     gains = np.linspace(1.0, 2.0, left.MANY)
     many, fewer = of(ensemble(PRINTED, PRINTED * gains)), of(ensemble(PRINTED, PRINTED * gains[1:]))
