@@ -3,12 +3,15 @@ import difflib
 import errno
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
+from datetime import time as clock_time
 from decimal import Decimal
 from typing import Any
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
+SHOWN = (str, int, float, Decimal, date, clock_time)       # values that a sentence has room for
 ALIKE = 0.75        # from 0 to 1, of a word and the one that may have been meant
 
 
@@ -39,12 +42,17 @@ def plainly(complaint: str) -> str:
 
 def of_value(entry: str, complaint: Mapping[str, Any]) -> str:
     """One of pydantic's complaints as a sentence: entry, value, what is allowed. `entry` "" is the whole that was read."""
-    value = f" is {complaint['input']!r}"[:80] if isinstance(complaint["input"], str | int | float | Decimal) else ""
+    value = f" is {_shown(complaint['input'])}"[:80] if isinstance(complaint["input"], SHOWN) else ""
     message = complaint["msg"].removeprefix("Value error, ")
     plain = plainly(message)
     if plain == message:
         return f"{entry}{value}: {message}" if entry else message
     return f"{entry}{f'{value}, but it' if value and plain.startswith('must') else ''} {plain}"
+
+
+def _shown(value: object) -> str:
+    """The value as its file has it."""
+    return str(value) if isinstance(value, date | clock_time) else repr(value)
 
 
 def meant(word: object, known: Iterable[str], otherwise: str) -> str:

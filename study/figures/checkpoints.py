@@ -1,5 +1,5 @@
 """Figures of `09_postgres_checkpoints`, drawn like those of 2008. Orange is UFS, blue ZFS; black is what was published."""
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.text import Annotation, Text
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas, ratio_ticks
 from study.experiments.postgres_2008 import curves
 from study.experiments.postgres_2008.curves import Run
+from study.experiments.postgres_2008.setups import TESTS
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
 # Where words may stand at a mark: place along it (0 to 1), points away from it, and which side of the words is there.
@@ -19,6 +20,14 @@ PLACES = {"above": (0.5, (0, 4), "center", "bottom"), "below": (0.5, (0, -5), "c
           "high above": (0.5, (0, 13), "center", "bottom"), "right": (1.0, (5, 0), "left", "center"),
           "left": (0.0, (-5, 0), "right", "center"), "above, behind its end": (1.0, (2, 4), "left", "bottom"),
           "below, behind its end": (1.0, (2, -5), "left", "top")}
+QUANTITIES = {
+    "write.phase": "length of a write phase", "write.bandwidth": "bytes written a second",
+    "write.burst": "length of the burst", "write.bandwidth_peak": "writes in the burst",
+    "write.fall_line_over_step": "fall: line over step", "write.rate_divided_by": "UFS's writes over ZFS's",
+    "throughput.stable_from": "steady from", "database.throughput": "throughput",
+    "database.throughput_over_ufs": "throughput over UFS's", "database.throughput_over_15": "throughput over 15 %'s",
+    "log.write_bandwidth@1800": "writes to the log, 1800 s"}
+OF_SEVERAL = {"checkpoint-900s": "ZFS, 8K", "zfs-no-zil": "ZFS, no intent log"}     # numbers of more tests than one
 LEAST_RATIO = 1e-3     # what is simulated as zero is drawn there
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}    # of words: lines do not cross them
 
@@ -26,6 +35,14 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85} 
 def _lines(axes: Axes, runs: dict[str, Run], values: Callable[[Run], np.ndarray], window_s: float) -> None:
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
         axes.plot(run.t, curves.smooth(values(run), window_s, run.step_s), color=colour, lw=1, label=label)
+
+
+def in_words(numbers: Iterable[str]) -> dict[str, str]:
+    """Names `test/quantity` of printed numbers, and in two lines what they are; what has no words keeps its name."""
+    tests = {name: test.label for name, test in TESTS.items()} | OF_SEVERAL
+    parts = {number: number.split("/", 1) for number in numbers}
+    return {number: f"{tests.get(test, test)}:\n{QUANTITIES.get(quantity, quantity)}"
+            for number, (test, quantity) in parts.items()}
 
 
 def _labelled(axes: Axes) -> tuple[list, list]:

@@ -65,11 +65,10 @@ def over_runs(analysis: Analysis) -> Figure:
     figure, panels = canvas(aspect=0.8, rows=2, sharex=True)
     for axes, name, colour in zip(panels, (analysis.outcome, analysis.statistic), (BLACK, BLUE), strict=True):
         axes.plot(analysis.table.index, analysis.table[name], "o-", color=colour, ms=2.5, lw=0.8)
-        axes.set_ylabel(_label(analysis, name))
+        axes.set_title(_label(analysis, name), loc="left", fontsize=7)     # beside a low panel it would be cut
         axes.margins(y=0.12)
     panels[1].xaxis.set_major_locator(_whole())
     panels[1].set_xlabel(f"test run, in the order of time ({len(analysis.table)} that count as {analysis.row.n_eff:.0f})")
-    figure.align_ylabels(panels)
     return figure
 
 

@@ -13,6 +13,7 @@ RUN = "test run, in order (from 0, as in the run store)"
 FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LINE_PT = 8     # of a label
+ROOM = 20       # % of variability, below the least that is shown
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
 
@@ -150,20 +151,22 @@ def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
              "structure": (ORANGE, "s", "one condition changed"), "central": (BLACK, "*", "best guess")}
     gains, falls = results["after/throughput.gain"], results["after/variability.reduction"]
     (leftmost, rightmost), (lowest, _) = _reach(gains), _reach(falls)
+    bottom = min(lowest, 0.0) - ROOM
+    heights = falls.where(falls >= lowest, bottom + ROOM / 5)       # what lies below the axis is at its foot
     for part, (colour, marker, label) in looks.items():
         rows = results.part == part
-        axes.plot(gains[rows].clip(leftmost, rightmost), falls[rows].clip(lower=lowest), marker, color=colour, ms=4,
-                  label=label, ls="none")
-    beyond = sorted((gain, fall) for gain, fall in zip(gains, falls, strict=True)
+        axes.plot(gains[rows].clip(leftmost, rightmost), heights[rows], marker, color=colour, ms=4, label=label, ls="none")
+    beyond = sorted((gain, fall, height) for gain, fall, height in zip(gains, falls, heights, strict=True)
                     if not leftmost <= gain <= rightmost or fall < lowest)
-    for n, (gain, fall) in enumerate(beyond):       # neighbours on lines of their own
-        axes.annotate(f"{gain:.0f}, {fall:.0f}", (np.clip(gain, leftmost, rightmost), max(fall, lowest)),
-                      (0, -4 - LINE_PT * (n % 2)), textcoords="offset points", fontsize=7,
-                      ha="right" if gain > rightmost else "center", va="top")
+    for n, (gain, fall, height) in enumerate(beyond):       # neighbours on lines of their own
+        arrow = "→ " if gain > rightmost else "← " if gain < leftmost else "↓ "
+        axes.annotate(f"{arrow}{gain:.0f}, {fall:.0f}".replace("-", "−"), (np.clip(gain, leftmost, rightmost), height),
+                      (0, 4 + LINE_PT * (n % 2)), textcoords="offset points", fontsize=7,
+                      ha="right" if gain > rightmost else "center", va="bottom")
     axes.plot(*published, "D", color=BLACK, mfc="none", ms=6, label="published")
     axes.axhline(0, color=GREY, lw=0.6)
     axes.axvline(0, color=GREY, lw=0.6)
-    axes.set_ylim(min(-10, lowest) - 20, 105)
+    axes.set_ylim(bottom, 105)
     axes.margins(x=0.08)
     axes.set_xlabel("gain in throughput (%)")
     axes.set_ylabel("less variability (%)")

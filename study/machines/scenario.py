@@ -203,10 +203,15 @@ def _with_settings(content: dict, path: Path) -> dict:
 
 
 def _mend(path: Path, complaint: str) -> str:
-    """What to do about a line that is not TOML: a setting as postgresql.conf and my.cnf have it wants quotes."""
+    """What to do about a line that is not TOML: a setting as postgresql.conf and my.cnf have it wants quotes. The last
+    line is meant where the complaint names none."""
     at = re.search(r"at line (\d+)", complaint)
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    line = lines[int(at[1]) - 1] if at and int(at[1]) <= len(lines) else ""
+    lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
+    line = lines[min(int(at[1]), len(lines)) - 1] if at else lines[-1] if lines else ""
+    if "Cannot overwrite" in complaint or "twice" in complaint:
+        return f"a name stands once: {line.strip()}"
+    if re.match(r"\s*[\w-]+\s*=\s*[-+]?0\d[\d.]*\s*(?:#.*)?$", line):
+        return f"a number begins with no zero: {line.strip()}"
     if setting := re.match(r"\s*([\w-]+)\s*=?\s*([\w./-]+)\s*(?:#.*)?$", line):
         return (f'in TOML text and sizes stand in quotes: {setting[1]} = "{setting[2]}"; the database\'s own settings '
                 "belong into [database.conf]")

@@ -214,8 +214,10 @@ def checked(name: str, value: Any, parameter: Parameter) -> Kept:
     try:
         plain = _converted(value, parameter.kind)
     except OverflowError:
-        raise UserError(f"parameter '{name}' is {_shown(value)}, but numbers go to {scalars.LARGEST:.3g}; give less") \
-            from None
+        raise UserError(f"parameter '{name}' is {_shown(value)}, but numbers go from -{scalars.LARGEST:.3g} to "
+                        f"{scalars.LARGEST:.3g}; give one of these") from None
+    except ValueError as error:
+        raise UserError(f"parameter '{name}' is {_shown(value)}, but {error}; mend it") from None
     unit = f" {parameter.unit}" if parameter.unit else ""
     if plain is None:
         wanted = KINDS[parameter.kind] + (" or null" if parameter.optional else "")
@@ -243,7 +245,8 @@ def _shown(value: Any) -> str:
 
 def _converted(value: Any, kind: str) -> Kept:
     """`value` as `kind`, or None. Text is read by the type asked for and by nothing else. So 1e5 stays a float, and 007
-    stays text where text is asked for. OverflowError if it is a number beyond all bounds."""
+    stays text where text is asked for. OverflowError if it is a number beyond all bounds; ValueError, half a sentence, if it
+    is infinite or holds a name twice."""
     if kind == "str":
         return str(value) if isinstance(value, str) else None
     if kind in ("list", "dict", "any"):
@@ -259,7 +262,9 @@ def _converted(value: Any, kind: str) -> Kept:
     scalars.refuse_huge(value)
     if kind == "int":
         return value if isinstance(value, int) else None
-    return float(value) if math.isfinite(value) else None
+    if not math.isfinite(value):
+        raise ValueError("it must be finite")
+    return float(value)
 
 
 def from_command_line(pairs: list[str]) -> dict[str, Any]:

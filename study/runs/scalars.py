@@ -78,19 +78,30 @@ def scalar(text: str) -> Any:
 
 
 def as_plain(value: Any) -> Any:
-    """The value if JSON can keep it as it is; else None."""
+    """The value if JSON can keep it as it is; else None. ValueError, half a sentence, for what within a list or a table
+    cannot be kept."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
         refuse_huge(value)
-        return value if abs(value) <= LARGEST else None
+        if abs(value) <= LARGEST:
+            return value
+        raise ValueError("it must be finite")
     if isinstance(value, list):
-        return [as_plain(element) for element in value]
+        return [_element(element) for element in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {str(name): as_plain(element) for name, element in value.items()}
+        return {str(name): _element(element) for name, element in value.items()}
     return None
+
+
+def _element(value: Any) -> Any:
+    """`as_plain` of what stands in a list or a table."""
+    plain = as_plain(value)
+    if plain is None and value is not None:
+        raise ValueError(f"it holds {str(value)[:40]}, which is no number, text, list or table")
+    return plain
 
 
 # --- YAML -----------------------------------------------------------------------------------------------------------------
@@ -133,11 +144,14 @@ def _is_plain(node: yaml.Node) -> bool:
 
 
 def read(text: str) -> Any:
-    """What text without quotes is where nothing is asked for: `[1, 2]`, `{a: 1}`, `3`, or itself."""
+    """What text without quotes is where nothing is asked for: `[1, 2]`, `{a: 1}`, `3`, or itself. ValueError, half a
+    sentence, if a name stands twice in it."""
     if not text.lstrip().startswith(("[", "{")):
         return scalar(text)
     try:
         return yaml.load(text, Loader=_Core)
+    except yaml.constructor.ConstructorError as error:
+        raise ValueError(error.problem) from None
     except (yaml.YAMLError, RecursionError):
         return str(text)
 

@@ -135,7 +135,7 @@ class Explorer(widgets.VBox):
         with self._quietly():
             for name in (*self.within, *self.within):       # what one leaves may hang on what another takes
                 self._bound(name, self._accepted(name) or self.controls[name].of_schema)
-        if self.values() != self.drawn_of:
+        if self.values() != self.drawn_of or self.data is None:
             self._redraw()
         else:
             self._say_drawn()
@@ -180,6 +180,7 @@ class Explorer(widgets.VBox):
     def _redraw(self) -> None:
         values, started = self.values(), time.perf_counter()
         self._set_old(True)
+        self.data = None        # the next run takes its memory: fresh memory costs more time than a short run
         try:
             with self._progress(started), progress.telling(progress.silent):
                 data = self.simulate(**values)
@@ -230,7 +231,7 @@ class Explorer(widgets.VBox):
 
     def _keep(self) -> None:
         from study.runs import slider_records  # brings papermill along
-        if self.drawn_of is None or self.drawn_of != self.values():
+        if self.data is None or self.drawn_of != self.values():
             self.status.value = f"<b>There is no picture of these values to keep; choose others.</b>{self._of_others()}"
             return
         self.status.value = "<progress></progress> <small>Writing the run.</small>"

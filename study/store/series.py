@@ -60,7 +60,9 @@ def table(source: str, series: str) -> pd.DataFrame:
         wide = pivot.df().set_index("run")
         units = dict(rows.select("name, unit").distinct().fetchall())
     if wide.empty:
-        known = ", ".join(names(source)) or f"none: is it run? study run {source}"
-        raise UserError(f"{source} has no series '{series}'; it has {known}")
+        if not (known := names(source)):
+            raise UserError(f"no run of {source} is current, and its series '{series}' is wanted; in a terminal: study run "
+                            f"{source} (a run in JupyterLab is not recorded)")
+        raise UserError(f"{source} has no series '{series}'; it has {', '.join(known)}")
     wide.attrs["units"] = units
     return wide

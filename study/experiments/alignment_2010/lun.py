@@ -61,8 +61,9 @@ def compare(machine: Setup, seed: int) -> Runs:
 # --- what comes out -------------------------------------------------------------------------------------------------------
 
 def table(runs: Runs) -> pd.DataFrame:
-    """The quantities of both runs, for readers."""
-    return table_of(runs, quantities, UNITS.__getitem__)
+    """The quantities of both runs, for readers. What is zero for an aligned start gives no ratio."""
+    shown = table_of(runs, quantities, UNITS.__getitem__).replace(np.inf, np.nan)
+    return shown.rename(columns={"before": "aligned", "after": "misaligned", "after / before": "misaligned / aligned"})
 
 
 def slowdown(runs: Runs) -> float:

@@ -185,6 +185,9 @@ POOL = '[pool.data]\nsheet = "nvme-p4500"\n'
 SCENARIOS = {
     "": "pool is missing", "[host": "is not TOML", POOL + "[host]\ncpus = -1": "host.cpus is -1, but it must be 1 or more",
     POOL + "[host]\ncpus = nan": "host.cpus is nan, but it must be a number",
+    POOL + "[host]\ncpus = 1\ncpus = 2": "a name stands once: cpus = 2",
+    POOL + "[host]\ncpus = 010": "begins with no zero: cpus",
+    POOL + "[host]\ncpus = 2019-01-01": "host.cpus is 2019-01-01, but it must be a",
     POOL + '[host]\ncpus = "many"': "cpus is 'many', which is text; give a number, without quotes and unit",
     POOL + '[files]\nprimarycache = "none"': "primarycache is 'none'; nearest is metadata, as none is not simulated",
     "pool = true": "pool is true, but it must be a section",

@@ -86,3 +86,10 @@ def test_figures_are_drawn():
     for figure in (pictures.heat(grid, "times slower"), pictures.cases(rows, (2, 4)),
                    pictures.conditions(rows, (2, 4), (1.0, 4.0))):
         assert isinstance(figure, matplotlib.figure.Figure)
+
+
+def test_the_table_says_which_run_is_aligned_and_has_no_infinite_ratio(runs):
+    table = lun.table(runs)
+    assert list(table.columns) == ["unit", "aligned", "misaligned", "misaligned / aligned"]
+    assert table.loc["pool.reads_first", "aligned"] == 0
+    assert not np.isinf(table["misaligned / aligned"]).any()

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from study import drawing
+from study.documents import claims
 from study.drawing import render
 from study.experiments.postgres_2008.curves import Run
 from study.figures import checkpoints as pictures
@@ -125,3 +126,11 @@ def test_a_dot_for_each_run_by_what_the_arc_would_have_to_hold():
     axes = pictures.memory(table).axes[0]
     assert sorted(x for line in axes.lines[:-1] for x in line.get_xdata()) == [0.5, 0.9, 1.4]
     assert list(axes.lines[-1].get_xdata()) == [1, 1]
+
+
+def test_every_printed_number_that_is_searched_for_has_words():
+    printed = {claim.predict.replace(" ", "/", 1) for claim in claims.read() if claim.id.startswith("pg-") and claim.predict
+               and "read." not in claim.predict}
+    words = pictures.in_words(printed)
+    assert len(words) > 10
+    assert not [number for number, text in words.items() if "_" in text or "." in text]

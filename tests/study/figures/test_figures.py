@@ -2,6 +2,7 @@
 import itertools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from study import drawing
 from study.drawing import canvas, ratio_ticks, render
-from study.figures import ladders, predictions
+from study.figures import correlation, ladders, order_entry, predictions
 
 
 def line(data, scale=1.0):
@@ -114,3 +115,28 @@ def test_no_number_of_a_machine_lies_off_the_axis():
     low, high = axes.get_xlim()
     assert low < 0.1 < 4.0 < high
     assert [label.get_text() for label in axes.get_yticklabels()] == ["first", "b\nrate"]    # a printed 0 has no ratio
+
+
+def test_a_mark_beyond_the_axes_stands_at_their_edge_with_its_numbers():
+    falls, gains = [80.0, 70, 75, 78, 60, 82, -142, -53, 66], [50.0, 60, 90, 80, 70, 65, 19, -11, 509]
+    results = pd.DataFrame({"part": "all", "after/throughput.gain": gains, "after/variability.reduction": falls})
+    axes, = order_entry.draws(results, (50.0, 70.0)).axes
+    x, y = axes.lines[0].get_data()
+    foot = axes.get_ylim()[0]
+    assert all(shown == fall if fall > 0 else foot < shown < foot + 10 for shown, fall in zip(y, falls, strict=True))
+    assert x[-1] == max(x) < 509
+    assert {text.get_text() for text in axes.texts} == {"↓ −11, −53", "↓ 19, −142", "→ 509, 66"}
+
+
+def test_names_of_two_series_do_not_touch():
+    table = pd.DataFrame({"database.tps": [1.0, 2, 3], "appliance.io_size": [3.0, 1, 2]})
+    table.attrs["units"] = {"database.tps": "1/s", "appliance.io_size": "B"}
+    analysis = SimpleNamespace(table=table, outcome="database.tps", statistic="appliance.io_size",
+                               row=SimpleNamespace(n_eff=3))
+    figure = correlation.over_runs(analysis)
+    figure.draw_without_rendering()
+    above, below = (axes.get_tightbbox() for axes in figure.axes)      # with all their words
+    assert above.y0 > below.y1 > below.y0 >= 0
+    assert min(above.x0, below.x0) >= 0
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["database.tps (transactions a second)",
+                                                                    "appliance.io_size (B)"]

@@ -1,6 +1,7 @@
 """Sliders come from the schema, call the very simulation, and say what their picture is of."""
 import threading
 import time
+import weakref
 
 import ipywidgets as widgets
 import pandas as pd
@@ -108,9 +109,32 @@ def test_what_is_refused_is_said_and_the_picture_of_other_values_is_grey(listed,
     assert "still of x 1.0" in box.status.value
     assert is_grey(box)
     assert box.keep.disabled
-    box.controls["x"].value = 1.0       # the picture of it is there
+    box.controls["x"].value = 1.0
     assert not is_grey(box)
     assert not box.keep.disabled
+    assert "of these values" in box.status.value
+
+
+def test_a_run_has_the_memory_of_the_last_one(listed):
+    """Kept beside each other they would need twice as much, and the first slide would wait for it."""
+    listed(x={"kind": "float", "low": -1, "high": 10})
+    kept = []
+
+    class Data(list):
+        """A list that may be referred to weakly."""
+
+    def simulate(x):
+        assert [last() for last in kept] == [None] * len(kept)
+        if x < 0:
+            raise UserError("x is negative")
+        data = Data([x])
+        kept.append(weakref.ref(data))
+        return data
+    box = sliders.explore(HERE, simulate, bars, x=1.0)
+    for value in (2.0, -0.5, 2.0, 3.0):
+        box.controls["x"].value = value
+    assert len(kept) == 4
+    assert box.data == [3.0]
     assert "of these values" in box.status.value
 
 

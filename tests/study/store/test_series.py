@@ -196,3 +196,9 @@ def test_cases_come_back_part_by_part_and_unfitted(runs, shelf):
     assert table["after/c"].isna().tolist() == [False, False, True, False, False, False]
     assert not table.fitted.any()
     assert series.parameters("01_gives") == {"n": 3}
+
+
+def test_a_notebook_that_was_not_run_is_named_with_the_command_that_records_it(shelf):
+    shelf()
+    with pytest.raises(UserError, match=r"no run of 01_gives is current.*in a terminal: study run 01_gives"):
+        series.table("01_gives", "new-rules")
