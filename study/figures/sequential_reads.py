@@ -117,16 +117,14 @@ def processor_time(draws: pd.DataFrame, printed: pd.DataFrame) -> Figure:
     figure, axes = canvas(aspect=0.7)
     ends = {variant: (f"{variant}/summary.rate", f"{variant}/summary.cpu") for variant in RATES}
     rates, times = ([draws[ends[variant][i]] for variant in RATES] for i in (0, 1))
-    axes.plot(rates, np.array(times) / 1e3, "-", color=GREY, lw=0.4, alpha=0.4, zorder=1)
+    axes.plot(rates, np.array(times) / 1e3, "-", color=GREY, lw=0.5, alpha=0.7, zorder=1)
     for variant, (colour, label) in RATES.items():
         rate, cpu = ends[variant]
-        axes.plot(draws[rate], draws[cpu] / 1e3, "o", color=colour, ms=2, label=label, zorder=2)
+        axes.plot(draws[rate], draws[cpu] / 1e3, "o", color=colour, ms=3, label=label, zorder=2)
         axes.plot(printed[rate], printed[cpu] / 1e3, "D", color=colour, mec="black", ms=6, zorder=4)
     axes.plot([printed[ends[variant][0]] for variant in RATES], [printed[ends[variant][1]] / 1e3 for variant in RATES], "-",
               color="black", lw=1, zorder=3, label="published (diamonds)")
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
     axes.set_xlabel("throughput (MiB/s)")
-    axes.set_ylabel("processor time (ms per MiB)")
+    axes.set_ylabel("CPU time (ms/MiB)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
