@@ -98,8 +98,8 @@ def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str, labe
 
 
 def reach(results: pd.DataFrame, claim: claims.Claim) -> tuple[float, float]:
-    """The least and the most in all cases."""
-    values = _known_values(results, claim).dropna()
+    """The least and the most in all cases, but for those of the part `near`."""
+    values = _known_values(results, claim)[results.part != ensembles.NEAR].dropna()
     return float(values.min()), float(values.max())
 
 

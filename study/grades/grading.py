@@ -83,6 +83,8 @@ def grade_left(published: Interval, left: Left, no_effect: float | None = None) 
         return None
     if left.decided_by(published):
         return NOT_IDENTIFIED
+    if left.is_missed(published):
+        return NOT_REPRODUCED
     return grade(published, (left.low, left.high), no_effect=no_effect, draws=left.draws)
 
 

@@ -3,7 +3,7 @@
     left = of(results, claim, outcome)      `outcome`: what each row of `results` has of the claim
     grading.grade_left(target, left, no_effect)
 
-The rule, fixed before anything was scored by it:
+The rule. It was fixed before anything was scored by it, and changed three times since (docs/grades.md):
 
     left        draws whose baseline numbers are all within TOLERANCE of what was printed; all draws where none was printed.
                 Where an ensemble has the part `near`, its draws count like the others: they show the baseline or they do not
@@ -11,6 +11,7 @@ The rule, fixed before anything was scored by it:
     decides     the condition that tells most, if it explains HALF of the variance of the outcome or more. Of the groups that
                 it makes of the draws, each of A_GROUP or more, one must meet the claim and one must miss it. The range of
                 a group is taken as that of all draws, or a group would meet any claim if it only had draws enough
+    missed      where the condition explains as much and no group meets the claim: it lies between them, or beyond
 
 Baselines are those that `data/claims.toml` names. No number to be predicted is among them (`study.documents.claims`).
 """
@@ -57,8 +58,15 @@ class Left(NamedTuple):
 
     def decided_by(self, published: tuple[float, float]) -> str:
         """The condition that decides, "" if none does. `published`: what the claim allows."""
-        meets = [low <= published[1] and published[0] <= high for low, high in self.groups]
+        meets = self._meets(published)
         return self.told_by if self.share >= HALF and any(meets) and not all(meets) else ""
+
+    def is_missed(self, published: tuple[float, float]) -> bool:
+        """Whether a condition explains half of the variance, and no group that it makes meets the claim."""
+        return self.share >= HALF and bool(self.groups) and not any(self._meets(published))
+
+    def _meets(self, published: tuple[float, float]) -> list[bool]:
+        return [low <= published[1] and published[0] <= high for low, high in self.groups]
 
 
 def of(results: pd.DataFrame, claim: Claim, outcome: pd.Series) -> Left:

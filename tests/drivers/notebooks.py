@@ -1,15 +1,12 @@
-"""Notebooks as JupyterLab runs them, in an IPython without a kernel and a browser, up to a slider that is moved.
+"""Notebooks as JupyterLab runs them, in an IPython without a kernel and a browser, with each slider moved once.
 
-Of a notebook with sliders only those cells run that its sliders need: `make reproduce` runs all of them. One without runs
-whole. Each runs in a process of its own, which a server forks off. The server has imported what notebooks import.
+Each runs in a process of its own, which a server forks off. The server has imported what notebooks import.
 """
-import ast
 import contextlib
 import io
 import multiprocessing
 import os
 import re
-import symtable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -34,44 +31,6 @@ def shortened(source: str, stem: str) -> str:
     for name, value in SHORT.get(stem, {}).items():
         source = re.sub(rf"^{name} = [\d._]+", f"{name} = {value}", source, flags=re.MULTILINE)
     return source
-
-
-def needed(sources_of_cells: list[str], wanted: str) -> list[str]:
-    """Of cells in their order, those that the first one with the text `wanted` needs, and itself; all if there is none."""
-    last = next((i for i, source in enumerate(sources_of_cells) if wanted in source), None)
-    if last is None:
-        return sources_of_cells
-    names, taken = used(sources_of_cells[last]), [sources_of_cells[last]]
-    for source in reversed(sources_of_cells[:last]):
-        if names & changed(source):
-            names |= used(source)
-            taken.insert(0, source)
-    return taken
-
-
-def used(source: str) -> set[str]:
-    """Names that some code looks up outside of its functions and comprehensions."""
-    def of(table: symtable.SymbolTable) -> set[str]:
-        names = {symbol.get_name() for symbol in table.get_symbols()
-                 if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module")}
-        return names.union(*map(of, table.get_children()))
-    return of(symtable.symtable(source, "<cell>", "exec"))
-
-
-def changed(source: str) -> set[str]:
-    """Names that some code gives a value, also to a part of it."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Name | ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            base: ast.expr = node
-            while isinstance(base, ast.Subscript | ast.Attribute):
-                base = base.value
-            names |= {base.id} if isinstance(base, ast.Name) else set()
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).partition(".")[0])
-    return names
 
 
 def run(name: str, runs: Path) -> dict[str, Any]:
@@ -106,8 +65,7 @@ def _run(name: str, runs: Path, answer: Connection) -> None:
     os.environ["STUDY_RUNS"] = str(runs)
     os.chdir(NOTEBOOKS)
     shell, errors, explorers = InteractiveShell.instance(), [], []
-    code = needed([shortened(cell.source, Path(name).stem) for cell in cells(NOTEBOOKS / name) if cell.kind == "code"],
-                  "sliders.explore(")
+    code = [shortened(cell.source, Path(name).stem) for cell in cells(NOTEBOOKS / name) if cell.kind == "code"]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for source in code:
             result = shell.run_cell(source, store_history=True)

@@ -257,7 +257,8 @@ def example() -> str:
         "   It simulates both rules with these values, so that it gives one gain.",
         f"3. The **range** of 5 to 95 % of the draws is {n.span(f'{notebook}/unfitted.gain')} %.",
         f"   The **best guess**, one test run with the likeliest value everywhere, gains {best:.0f} %.",
-        "4. **Fitted**: in each draw one constant is chosen so that the rate *before* the change is the published one.",
+        "4. **Fitted**: in each of the first 150 draws one constant is chosen so that the rate *before* the change is the "
+        "published one.",
         f"   The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
         f"   Conditions alone, which the document could have printed in a line, move it from {spans['structure']} %.",

@@ -91,14 +91,25 @@ def test_a_condition_that_tells_all_decides_nothing_where_all_groups_meet_or_mis
     assert grading.grade_left((1.6, 1.7), outcome, 1) == NOT_REPRODUCED
 
 
-@pytest.mark.parametrize("n", [40, 400, 4000])
+@pytest.mark.parametrize("n", [left.MANY, 400, 4000])
 def test_more_draws_do_not_take_a_deciding_condition_away(n):
     """Two groups whose bulks lie apart, with tails that meet the claim sooner or later."""
     rng = np.random.default_rng(3)
     is_on = np.arange(2 * n) % 2
     gains = np.where(is_on, 1.3, 1.05) + rng.normal(0, 0.055, 2 * n)
+    gains[:4] = 1.25     # of each group two
     outcome = of(ensemble(np.full(2 * n, PRINTED), PRINTED * gains, switch=is_on))
     assert outcome.decided_by(AT_LEAST_A_FIFTH) == "switch"
+
+
+def test_a_claim_between_two_groups_is_not_reproduced():
+    """The range of all draws holds it, and that of no choice does."""
+    is_on = np.arange(60) % 2
+    results = ensemble(np.full(60, PRINTED), PRINTED * (np.where(is_on, 1.4, 1.05) + np.linspace(0, 0.05, 60)), switch=is_on)
+    outcome = of(results)
+    assert outcome.low < 1.2 < outcome.high
+    assert grading.grade_left((1.2, 1.25), outcome, 1.0) == NOT_REPRODUCED
+    assert grading.grade_left((1.2, 1.42), outcome, 1.0) == NOT_IDENTIFIED
 
 
 def test_by_chance_alone_no_condition_decides():

@@ -1,4 +1,4 @@
-"""The sliders of every notebook redraw and keep, and a notebook without one runs to its end. Two do in a browser
+"""Every notebook that needs no other one runs to its end, and its sliders redraw and keep. Two do in a browser
 (`test_jupyterlab.py`)."""
 
 import pytest
@@ -25,10 +25,3 @@ def test_a_notebook_runs_and_its_sliders_redraw_the_figure(folder, name):
         assert slid["is_redrawn"]
         assert "The picture is of these values" in slid["says"]
         assert "Kept as run" in slid["kept"]
-
-
-def test_a_slider_s_cell_needs_what_its_names_are_made_of():
-    cells = ["import a.b as c", "n = 3", "table = {}", "print(n)", "table['x'] = c.f(n)", "row = other = n",
-             "explore(table, [row for row in table], lambda other: other)", "late = 1"]
-    assert notebooks.needed(cells, "explore(") == [cells[i] for i in (0, 1, 2, 4, 6)]
-    assert notebooks.needed(cells, "no such text") == cells
