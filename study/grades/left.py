@@ -11,7 +11,8 @@ The rule. It was fixed before anything was scored by it, and changed three times
     decides     the condition that tells most, if it explains HALF of the variance of the outcome or more. Of the groups that
                 it makes of the draws, each of A_GROUP or more, one must meet the claim and one must miss it. The range of
                 a group is taken as that of all draws, or a group would meet any claim if it only had draws enough
-    missed      where the condition explains as much and no group meets the claim: it lies between them, or beyond
+    missed      where the condition explains as much and none of two groups or more meets the claim: it lies between them,
+                or beyond
 
 Baselines are those that `data/claims.toml` names. No number to be predicted is among them (`study.documents.claims`).
 """
@@ -62,8 +63,9 @@ class Left(NamedTuple):
         return self.told_by if self.share >= HALF and any(meets) and not all(meets) else ""
 
     def is_missed(self, published: tuple[float, float]) -> bool:
-        """Whether a condition explains half of the variance, and no group that it makes meets the claim."""
-        return self.share >= HALF and bool(self.groups) and not any(self._meets(published))
+        """Whether a condition explains half of the variance, and none of the groups that it makes meets the claim. One
+        group alone tells nothing: the other draws, too few for groups, may meet it."""
+        return self.share >= HALF and len(self.groups) > 1 and not any(self._meets(published))
 
     def _meets(self, published: tuple[float, float]) -> list[bool]:
         return [low <= published[1] and published[0] <= high for low, high in self.groups]

@@ -110,6 +110,8 @@ def test_a_claim_between_two_groups_is_not_reproduced():
     assert outcome.low < 1.2 < outcome.high
     assert grading.grade_left((1.2, 1.25), outcome, 1.0) == NOT_REPRODUCED
     assert grading.grade_left((1.2, 1.42), outcome, 1.0) == NOT_IDENTIFIED
+    alone = outcome._replace(groups=outcome.groups[:1])
+    assert not alone.is_missed((1.2, 1.25))     # the other draws are too few for a group
 
 
 def test_by_chance_alone_no_condition_decides():
