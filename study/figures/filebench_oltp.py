@@ -86,9 +86,10 @@ def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
     drawn = results[results.part == "all"]
     gain = 100 * (drawn["after/summary.rate"] / drawn["before/summary.rate"] - 1)
     for ncq, colour, name in ((True, BLUE, "NCQ"), (False, GREEN, "no NCQ")):
-        for fitted, marker, how in ((False, "o", "as it is"), (True, "x", "fitted")):
+        for fitted, marker, how, size, opacity in ((False, "o", "as it is", 2, 0.4), (True, "x", "fitted", 3, 1.0)):
             mine = (drawn.ncq == ncq) & (drawn.fitted == fitted)
-            axes.plot(drawn["before/summary.rate"][mine], gain[mine], marker, color=colour, ms=4, label=f"{name}, {how}")
+            axes.plot(drawn["before/summary.rate"][mine], gain[mine], marker, color=colour, ms=size, alpha=opacity,
+                      mew=0 if marker == "o" else 0.8, label=f"{name}, {how}")
     axes.plot([baseline], [published], "D", color=BLACK, ms=5, label="published")
     axes.set_xlim(0, None)
     axes.set_ylim(0, None)
