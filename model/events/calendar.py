@@ -53,6 +53,7 @@ def settle(calendar, source):
 
 @kernel
 def next_source(calendar):
+    """The source whose event is next."""
     return calendar.first[1] & (len(calendar.time) - 1)
 
 

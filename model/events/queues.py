@@ -33,4 +33,5 @@ def leave(queue, after, i):
 
 
 def new_queues(n):
+    """`n` empty queues, int64 (n, 2): first and last process."""
     return np.full((n, 2), NOBODY)

@@ -25,6 +25,7 @@ AT_WORK = -1  # in place of `cpu_ns` of a call: a processor does it
 
 @kernel
 def count(m, kind, n, now):
+    """`n` more of `kind`, in all and in this second."""
     m.counts[kind] += n
     second = now // SECOND_NS
     if second < m.per_second.shape[1]:
@@ -62,6 +63,7 @@ def seize(m, now, i, n_servers, process, service_ns):
 
 @kernel
 def release(m, now, i):
+    """A server of queue `i` is free, and serves the process that has waited longest."""
     process = leave(m.queue, m.after, i)
     if process == NOBODY:
         m.busy[i] -= 1

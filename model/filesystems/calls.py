@@ -33,6 +33,8 @@ N_OPERATIONS = 10
 
 
 class Calls(NamedTuple):
+    """The system call of each process: at most one at a time."""
+
     row: np.ndarray  # [process, column]
     outbox: np.ndarray  # processes whose calls nobody has seen yet
     n_out: np.ndarray  # one element
@@ -50,6 +52,7 @@ class Device(NamedTuple):
 
 @kernel
 def ask(calls, process, operation, file, offset, n_bytes):
+    """`process` calls the file system with `n_bytes` at `offset` [B] of `file`, and sleeps until it returns."""
     row = calls.row
     row[process, call.OPERATION], row[process, call.FILE] = operation, file
     row[process, call.OFFSET], row[process, call.N_BYTES] = offset, n_bytes
@@ -79,10 +82,12 @@ def never(device):
 
 @kernel
 def no_event(device, calendar, now):
+    """Nothing: this device has no time of its own."""
     return
 
 
 def new_calls(n_processes):
+    """Room for one call of each process; none is under way."""
     return Calls(np.zeros((n_processes, 4), np.int64), np.zeros(n_processes, np.int64), np.zeros(1, np.int64),
                  np.zeros(n_processes, np.int64), np.zeros(2, np.int64))
 

@@ -43,6 +43,7 @@ def _holds_arrays(kind):
 
 
 def is_by_reference(kind):
+    """Whether kernels are handed a pointer to a value of this Numba type: a NamedTuple with arrays."""
     return isinstance(kind, NAMED) and _holds_arrays(kind) and _can_be_read(kind)
 
 

@@ -37,6 +37,8 @@ class Settings(NamedTuple):
 
 
 class Machine(NamedTuple):
+    """All state of clients that read and write blocks, in arrays that kernels change in place."""
+
     s: Settings
     calendar: Calendar
     table: np.ndarray  # [request, column]; see request.OPERATION and the others

@@ -42,6 +42,7 @@ class Rest(NamedTuple):
 
 
 def new_rest(n_processes: int) -> Rest:
+    """Room for the blocks that each process still waits for; none waits."""
     return Rest(np.full(n_processes, NOBODY), np.zeros(n_processes, np.int64), np.zeros(1, np.int64))
 
 

@@ -233,6 +233,7 @@ def innodb_files(test: innodb_state.Oltp, s: innodb_state.Settings) -> np.ndarra
 
 
 def innodb_processes(s: innodb_state.Settings) -> int:
+    """How many processes InnoDB has: clients, four threads, and its write threads."""
     return s.n_clients + 4 + s.write_io_threads
 
 

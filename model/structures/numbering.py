@@ -15,6 +15,8 @@ from model.structures.sentinels import NIL
 
 
 class Numbering(NamedTuple):
+    """Numbers that were given to keys, and a hash table that finds them."""
+
     key: np.ndarray  # int64, per number: whose it is
     chain: np.ndarray  # int32, hash table: the next number in the same chain, or NIL
     first: np.ndarray  # int32, hash table: the first number of each chain, or NIL

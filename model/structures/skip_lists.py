@@ -108,6 +108,7 @@ def remove(order, thing):
 
 
 def n_levels_for(n_things):
+    """How many levels a list of so many things has: one at least."""
     return max(1, -(-(n_things // TOP_THINGS).bit_length() // LEVEL_BITS))
 
 

@@ -42,6 +42,7 @@ class Entry(NamedTuple):
 
 
 def entries() -> list[Entry]:
+    """An entry for each notebook, in their order."""
     rows, times = results_tables.summary(), results_tables.times()
     return [_entry(plan(path), rows.get(path.stem, []), times.get(path.stem, "")) for path in catalogue.books()]
 
@@ -62,6 +63,7 @@ def show() -> HTML:
 
 
 def table(entries: list[Entry]) -> str:
+    """All entries as a table of HTML."""
     head = "".join(f'<th style="{STYLE}">{word}</th>' for word in ("notebook", "what it asks, and what came out", "figure"))
     return f"<table><tr>{head}</tr>{''.join(map(_row, entries))}</table>"
 

@@ -51,6 +51,7 @@ class Board(NamedTuple):
 
 
 def board() -> Board:
+    """The scoreboard of all notebooks that are done, beside the grades that were accepted."""
     plans = all_plans()
     done = {planned.name: planned.run_id for planned in plans if done_before(planned)}
     with store.open() as connection:
@@ -161,6 +162,7 @@ def give_outcomes(outcomes: list[Outcome], as_json: bool, out: Console) -> None:
 
 
 def in_short(outcome: Outcome) -> dict:
+    """What `--json` says of a run: which it is, how it ended, and its folder."""
     planned = outcome.plan
     return {"notebook": planned.name, "run_id": planned.run_id, "status": outcome.status, "reason": outcome.reason,
             "done_before": None if outcome.again else outcome.started,

@@ -43,6 +43,7 @@ def when(started: str) -> str:
 
 
 def state_of(planned: Plan) -> State:
+    """Whether a run is current, or why it would be made."""
     if done := done_before(planned):
         return State(planned.name, f"current, run on {when(done.started)}", None)
     before = [known for file in planned.folder.parent.glob(f"*/{MANIFEST}") if (known := manifest(file.parent))]

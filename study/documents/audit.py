@@ -46,6 +46,7 @@ FROM claims WHERE NOT list_contains(?, claim_id) ORDER BY claim_id
 
 
 class Check(NamedTuple):
+    """A question to the documents' figures, in SQL, and the statement that it tests."""
     id: str
     question: str
     against: str

@@ -31,6 +31,7 @@ class _Strict(BaseModel):
 
 
 def not_empty(text: str) -> str:
+    """The source of a range, which a ValueError refuses if it is blank."""
     if not text.strip():
         raise ValueError("the source is empty; say where the range is from")
     return text
@@ -76,6 +77,7 @@ class Switch(_Strict):
         return self
 
     def at(self, share: np.ndarray) -> list:
+        """The choice at each `share` of all, 0 to 1."""
         places = np.minimum((share * len(self.choices)).astype(int), len(self.choices) - 1)
         return [self.choices[place] for place in places]
 
@@ -87,6 +89,7 @@ class _File(BaseModel):
 
 
 class Known(NamedTuple):
+    """All that a document leaves open of a machine: numbers with ranges, and switches."""
     priors: tuple[Prior, ...]
     switches: tuple[Switch, ...]
 
@@ -96,6 +99,7 @@ class Known(NamedTuple):
         return *self.switches, *(prior for prior in self.priors if prior.condition)
 
     def central(self) -> dict:
+        """The best guess of everything, by name."""
         unknowns: tuple[Prior | Switch, ...] = (*self.priors, *self.switches)
         return _differences(self, {prior.name: prior.central for prior in unknowns})
 

@@ -31,6 +31,7 @@ RUN = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class PublishedRun(NamedTuple):
+    """A measurement as it was published: its conditions, and its numbers as rows."""
     run_id: str             # '<document>/<run>'
     document: str
     label: str
@@ -84,6 +85,7 @@ def _metric_name(name: str) -> str:
 
 
 def run_name(name: str) -> str:
+    """The name of a run, which a ValueError refuses unless it is of small letters, digits and -."""
     if not RUN.fullmatch(name):
         raise ValueError(f"run id '{name}' is not made of small letters, digits and -")
     return name
@@ -140,6 +142,7 @@ def explain(file: str, error: ValidationError) -> str:
 
 
 def refuse_duplicates(file: str, kind: str, names: list) -> None:
+    """A name that stands there twice is a UserError that says how often."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UserError(f"{file}: {kind} '{twice[0]}' stands there {names.count(twice[0])} times; give each a name of its "
@@ -178,6 +181,7 @@ def _table(file: str, run: _Run) -> list[tuple[str, Decimal, str]]:
 
 
 def key(t: float | None, name: str) -> str:
+    """How a published number is named: with its time [s] if it has one."""
     return name if t is None else f"{name}@{t:g}"
 
 

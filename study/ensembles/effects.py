@@ -19,12 +19,15 @@ class Effect(NamedTuple):
     labels: dict
 
     def percent(self, ratio: pd.Series | float) -> pd.Series | float:
+        """A ratio of after to before as a gain or a loss [%]."""
         return 100 * (ratio - 1) if self.kind == "gain" else 100 * (1 - ratio)
 
     def of(self, results: pd.DataFrame) -> pd.Series:
+        """The effect in each row of an ensemble [%]."""
         return self.percent(ensembles.ratio(results, self.quantity))
 
     def interval(self, results: pd.DataFrame) -> intervals.Interval:
+        """The interval of the effect over an ensemble [%]."""
         return intervals.interval(self.of(results))
 
 

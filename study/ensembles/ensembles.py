@@ -59,6 +59,7 @@ class Baseline(NamedTuple):
     high: float
 
     def is_shown(self, outcome: dict[str, float]) -> bool:
+        """Whether what was simulated lies within the published range."""
         return self.low <= outcome[self.quantity] <= self.high
 
 
@@ -200,6 +201,7 @@ def ratio(results: pd.DataFrame, quantity: str) -> pd.Series:
 
 
 def unfitted(results: pd.DataFrame, part: str = "all") -> pd.DataFrame:
+    """The rows of `part` in which nothing was fitted."""
     return results[(results.part == part) & ~results.fitted]
 
 

@@ -64,10 +64,12 @@ class Ensemble(NamedTuple):
 
     @property
     def file(self) -> Path:
+        """Where this ensemble is kept."""
         return file_of(self.name)
 
 
 def file_of(name: str) -> Path:
+    """Where the ensemble of this name is kept."""
     return FOLDER / f"{name}.parquet"
 
 

@@ -58,6 +58,7 @@ class Words(NamedTuple):
     high: float
 
     def put(self, place: str) -> None:
+        """The words go to a place beside their curve."""
         along, away, side, edge = PLACES[place]
         self.text.xy = (self.low + along * (self.high - self.low), self.text.xy[1])
         self.text.set(position=away, ha=side, va=edge)

@@ -52,6 +52,7 @@ FORMAT = (
 
 
 def kind(name: str, head: str) -> str | None:
+    """Which file of BenchBase this is by its name and its beginning, or None."""
     first = head.lstrip("\ufeff").splitlines()[0].strip() if head.strip() else ""
     if RAW.fullmatch(first):
         return "raw"
@@ -64,6 +65,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that the files of one run say. Damaged if they are of two runs."""
     reading = Reading(tool=TOOL)
     of_kind: dict[str, Source] = {}
     for source in sources:

@@ -39,6 +39,7 @@ STAMP = re.compile(r"(?:\d+: )?([\d.]+): (.*)")
 
 
 def kind(name: str, head: str) -> str | None:
+    """"text" for an output of FileBench by its beginning, else None."""
     rows = head.splitlines()
     return (
         "text"
@@ -48,6 +49,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that the output of one run says. Damaged if there are several."""
     refuse_several(sources)
     reading, source = Reading(tool=TOOL), sources[0]
     blocks: list[tuple[float, dict[str, str]]] = []

@@ -71,6 +71,7 @@ class Report(NamedTuple):
 
 
 def kind(name: str, head: str) -> str | None:
+    """Which output of iostat this is by its beginning, or None."""
     if re.match(r'\s*\{\s*"sysstat"', head):
         return "json"
     rows = [line for line in head.splitlines() if line.strip()]
@@ -79,6 +80,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that iostat printed. Damaged if there are several outputs of a kind."""
     reading = Reading(tool=TOOL)
     source = sources[0]
     if len(sources) > 1:

@@ -29,6 +29,7 @@ GIVE = "give a CSV with a header, and a row a line"
 
 
 class Column(BaseModel):
+    """A column of numbers: its name, its unit, and which statistic it is."""
     model_config = ConfigDict(extra="forbid")
     name: str = Field(pattern=f"^{NAME.pattern}$")
     unit: str = Field(min_length=1)
@@ -36,6 +37,7 @@ class Column(BaseModel):
 
 
 class Time(BaseModel):
+    """The column of times, and how they are written."""
     model_config = ConfigDict(extra="forbid")
     column: str
     unit: Literal["iso", "epoch_s", "epoch_ms", "s"] = "iso"

@@ -47,10 +47,12 @@ def write(path: Path, run: dict[str, Any], series: dict[str, Any]) -> None:
 
 
 def kind(name: str, head: str) -> str | None:
+    """"measured" for a file of `study measure` by its beginning, else None."""
     return "measured" if head.lstrip().startswith("{" + HEAD) else None
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that `study measure` noted of one run. Damaged if there are several files."""
     if len(sources) > 1:
         raise Damaged(f"{' and '.join(source.name for source in sources)} are of {len(sources)} runs; give each by itself")
     [source] = sources

@@ -66,18 +66,21 @@ class Damaged(Exception):
 
 
 class Quantity(NamedTuple):
+    """What a column of numbers is of."""
     name: str
     unit: str  # "" where it has none
     statistic: str  # of STATISTICS
 
 
 class Total(NamedTuple):
+    """A number of the whole run."""
     name: str  # subject.quantity
     value: float
     unit: str
 
 
 class Check(NamedTuple):
+    """A number that the file prints, against the same counted from its rows."""
     name: str
     counted: float
     printed: float
@@ -87,6 +90,7 @@ class Check(NamedTuple):
 
 
 class Refused(NamedTuple):
+    """A line that was not read, and why."""
     file: str
     line: int  # from 1; 0 where a file has none
     reason: str
@@ -118,6 +122,7 @@ class Series:
     codes: dict[str, int] = field(default_factory=dict)
 
     def add(self, t: float, values: Sequence[float], subject: str = "") -> None:
+        """A row at `t` [s]. Damaged if it has another number of columns, or a time that no run lasts."""
         if len(values) != len(self.quantities):
             raise Damaged(f"{len(values)} values for {len(self.quantities)} columns")
         if not abs(t) < MAX_S:
@@ -149,12 +154,14 @@ def _repeated(codes: np.ndarray, names: Sequence[str]) -> pa.Array:
 
 
 class Bin(NamedTuple):
+    """How much was counted from `low` up to `high`."""
     low: float
     high: float
     value: float
 
 
 class Histogram(NamedTuple):
+    """A histogram as a tool prints it, at one time."""
     series: str
     subject: str
     t: float  # s; NaN for the whole run
@@ -208,6 +215,7 @@ class Reading:
             return 0.0
 
     def refuse(self, file: str, line: int, reason: str) -> None:
+        """A line that is not read is counted, and kept with its reason up to a limit."""
         self.n_refused += 1
         if len(self.refused) < MAX_REFUSED:
             self.refused.append(Refused(file, line, reason))
@@ -245,6 +253,7 @@ class Importer(Protocol):
 
 
 def mean_of(values: Iterable[float]) -> float:
+    """The mean of all finite values; NaN if there are none."""
     kept = [value for value in values if math.isfinite(value)]
     return sum(kept) / len(kept) if kept else math.nan
 

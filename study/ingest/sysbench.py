@@ -103,6 +103,7 @@ PREPARING = re.compile(r"Creating (?:files for the test|table )|Inserting \d+ re
 
 
 def kind(name: str, head: str) -> str | None:
+    """"text" for an output of sysbench by its beginning, else None."""
     if any(BANNER.fullmatch(line.strip()) for line in head.splitlines()[:200]):
         return "text"
     rows = [line for line in head.splitlines() if line.strip()]
@@ -113,6 +114,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that the output of one run says. Damaged if there are several."""
     refuse_several(sources)
     reading, source = Reading(tool=TOOL), sources[0]
     points: list[tuple[int, float, dict[str, tuple[float, str, str]]]] = []

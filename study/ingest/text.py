@@ -24,6 +24,7 @@ NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 
 
 def encoding_of(path: Path) -> str:
+    """The encoding of a file by its first two bytes: UTF-8 unless they are a mark."""
     with path.open("rb") as file:
         return MARKS.get(file.read(2), "utf-8-sig")
 

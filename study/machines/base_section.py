@@ -18,6 +18,7 @@ def _is_number(annotation: Any) -> bool:
 
 
 class Section(BaseModel):
+    """A part of a scenario: unknown keys, texts for numbers, NaN and infinity are refused."""
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True,
                               serialize_by_alias=True)
 

@@ -186,11 +186,13 @@ def size(text: object, unit: str = "B") -> float:
 
 
 def seconds(text: object, unit: str = "s") -> float:
+    """A time of a setting [s]; `unit` is that of a bare number."""
     number, written = _parts(text)
     return number * SECONDS[written or unit] if (written or unit) in SECONDS else _refuse()
 
 
 def switch(value: object) -> bool:
+    """A setting that is on or off, in any of the words for it."""
     word = str(value).lower()
     return True if word in ON else False if word in OFF else _refuse()
 

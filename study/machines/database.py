@@ -28,6 +28,7 @@ class Script(Section):
 
     @property
     def counts(self) -> pgbench.Counts:
+        """How often each statement comes in a transaction, for the model."""
         return pgbench.Counts(**self.model_dump())
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ BATTERY_BYTES = 256 * 2**20     # cache of a controller with a battery: StorageT
 
 
 def devices_of(machine: Scenario) -> list[Devices]:
+    """All groups of devices of a machine, in both its pools."""
     pools = [pool for pool in (machine.pool, machine.log_pool) if pool is not None]
     return [part for pool in pools for part in (pool.data, pool.log, pool.cache) if part is not None]
 
@@ -66,5 +67,6 @@ def _group(devices: Devices, values: dict) -> zfs_store.Group:
 
 
 def of_pool(pool: Pool, values: dict) -> zfs_store.Pool:
+    """The model's pool for that of a scenario, with the `values` of a draw."""
     log, cache = (None if part is None else _group(part, values) for part in (pool.log, pool.cache))
     return zfs_store.Pool(_group(pool.data, values), log, cache)

@@ -53,6 +53,7 @@ class Value(_Strict):
         return self
 
     def in_model_units(self, number: float) -> int:
+        """A number in the unit of the model: B, B/s or ns."""
         return round(number * UNITS[self.unit])
 
 
@@ -69,6 +70,7 @@ class _File(_Strict):
 
 
 class Device(NamedTuple):
+    """A drive as its file has it: parameters of the model, and ranges of those that are not known."""
     name: str
     kind: str           # disk or ssd
     note: str

@@ -63,6 +63,7 @@ MARIADB = (((10, 2), "5.7"), ((10, 0), "5.6"), ((5, 5), "5.5"))
 
 
 def known(section: str, word: str) -> str:
+    """What comes nearest to a word that is known but not simulated, or "" for an unknown word."""
     nearest = ENTRIES.get(section, {}).get(word) or ENTRIES[""].get(word, "")
     return nearest or (AS_BUILT if word.startswith(OF_MODULE) else "")
 
@@ -73,6 +74,7 @@ def of_value(word: str, value: object) -> str:
 
 
 def of_kind(section: str, kind: str) -> str:
+    """What comes nearest to a kind of `section` that is not simulated, or "" for an unknown kind."""
     return KINDS.get(section, {}).get(kind, "")
 
 

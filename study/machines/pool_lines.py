@@ -15,11 +15,13 @@ RAID = {"raid1": ("mirror", None), "raid10": ("mirror", 2), "raid5": ("raidz1", 
 
 
 class Seen(NamedTuple):
+    """What the tools of a system printed, and which of them did not."""
     texts: dict[str, str]           # name of a tool or a file -> what it printed
     missing: dict[str, str]         # name -> why nothing came of it
 
 
 class Line(NamedTuple):
+    """A line of a scenario, with where it came from."""
     section: str
     key: str                        # "": a comment alone
     value: Any
@@ -35,6 +37,7 @@ class Place(NamedTuple):
 
 def of_pool(section: str, seen: Seen, pools: dict[str, list[Vdev]], disks: list[Disk], place: Place,
           settings: dict[str, str]) -> list[Line]:
+    """Lines about the pool in which `place` lies, its devices and how full it is."""
     if place.pool not in pools:
         return _without_zfs(section, disks, settings.get("data_directory", ""))
     vdevs, made = pools[place.pool], []

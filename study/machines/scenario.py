@@ -61,21 +61,25 @@ class Scenario(Section):
 
     @property
     def innodb(self) -> Innodb:
+        """The section of the database, which must be InnoDB's."""
         assert isinstance(self.database, Innodb)
         return self.database
 
     @property
     def oracle(self) -> Oracle:
+        """The section of the database, which must be Oracle's."""
         assert isinstance(self.database, Oracle)
         return self.database
 
     @property
     def zfs(self) -> Zfs:
+        """The section of the file system, which must be ZFS."""
         assert isinstance(self.files, Zfs)
         return self.files
 
     @property
     def ufs(self) -> Ufs:
+        """The section of the file system, which must be UFS."""
         assert isinstance(self.files, Ufs)
         return self.files
 
@@ -219,6 +223,7 @@ def _mend(path: Path, complaint: str) -> str:
 
 
 def of(content: dict, name: str = "scenario") -> Scenario:
+    """The scenario that `content` describes. A UserError names all that is wrong in it."""
     try:
         return Scenario.model_validate(content)
     except ValidationError as error:

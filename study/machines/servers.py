@@ -47,6 +47,7 @@ def buffer_bytes(machine: Scenario, values: dict | None = None) -> float:
 
 
 def postgres_settings(machine: Scenario, values: dict, n_transactions: int, n_seconds: int = 0) -> postgres_state.Settings:
+    """Settings of the model's PostgreSQL for a scenario, with the `values` of a draw."""
     server, faster = machine.postgres, speed(machine, values)
     settings = conf.check("postgres", server.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _POSTGRES.items() if key in settings}
@@ -69,6 +70,7 @@ def postgres_settings(machine: Scenario, values: dict, n_transactions: int, n_se
 
 
 def postgres_database(machine: Scenario, values: dict, n_transactions: int) -> pgbench.Database:
+    """Tables and transactions of a scenario's test, with the `values` of a draw."""
     server = machine.postgres
     if server.script == "toolkit":
         return _toolkit(machine, values, n_transactions)
@@ -170,6 +172,7 @@ _INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def innodb_settings(machine: Scenario, values: dict, n_transactions: int, n_seconds: int = 0) -> innodb_state.Settings:
+    """Settings of the model's InnoDB for a scenario, with the `values` of a draw."""
     settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", machine.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
     if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_state.MIN_BYTES_FOR_INSTANCES:
@@ -188,6 +191,7 @@ def mysql(machine: Scenario, values: dict) -> str:
 
 
 def innodb_test(machine: Scenario, values: dict) -> sysbench.Oltp:
+    """The sysbench test of a scenario, with the `values` of a draw."""
     version, faster = mysql(machine, values), speed(machine, values)
     of_statement, of_change = (factor ** values.get("release_power", 1) for factor in RELEASES[version])
     server = sysbench.Cpu(*(values[f"{name}_cpu_ns"] / faster for name in ("statement", "client", "row", "sort", "change")))
@@ -205,6 +209,7 @@ _ANY_CACHE = {"cache_share": 0.25}      # of memory, where nothing is drawn
 
 
 def oracle_settings(machine: Scenario, values: dict, n_transactions: int, n_seconds: int = 0) -> oracle_state.Settings:
+    """Settings of the model's Oracle for a scenario, with the `values` of a draw."""
     chosen = conf.check("oracle", machine.oracle.conf)
     n_writers = chosen.get("db_writer_processes", values["n_writers"])
     return oracle_state.Settings(

@@ -113,6 +113,7 @@ def shares_cpus(machine: Scenario) -> bool:
 
 
 def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_store.FileSettings:
+    """Settings of the model's ZFS for a scenario, with the `values` of a draw."""
     files, faster = machine.zfs, speed(machine, values)
     times = {name: round(values[name] / faster) for name in CPU_TIMES}
     is_warm = int(values.get("is_warm", 1) if files.warm is None else files.warm)

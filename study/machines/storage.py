@@ -60,10 +60,12 @@ class Devices(Section):
 
     @property
     def n_vdevs(self) -> int:
+        """How many vdevs the devices make."""
         return self.count // self.group
 
     @property
     def device_bytes(self) -> int:
+        """How much of each device is used [B]."""
         whole = sheet(self.sheet).params.disk_bytes
         return whole if self.use_gib is None else int(self.use_gib * GIB)
 
@@ -144,7 +146,7 @@ def _check_record(name: str, kib: float, era: str) -> None:
 
 
 class Zfs(Section):
-    """ZFS."""
+    """ZFS on pools of devices, with data sets for tables and for the log."""
     kind: Literal["zfs"] = "zfs"
     era: str = "b111"
     """Which ZFS; the builds and releases are listed below. Left out: that of the database's time."""
@@ -223,6 +225,7 @@ class Zfs(Section):
 
     @property
     def holds_compressed(self) -> bool:
+        """Whether the ARC holds blocks as they are compressed on disk."""
         stays = self.compressed_arc
         return bool(eras.ERAS[self.era].records.stay_compressed) if stays is None else stays
 

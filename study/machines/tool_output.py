@@ -46,6 +46,7 @@ class Vdev(NamedTuple):
 
 
 class Space(NamedTuple):
+    """Size and use of a pool [B]; fragmentation is None where it is not told."""
     bytes: int
     allocated_bytes: int
     fragmentation_pct: int | None
@@ -171,6 +172,7 @@ def processors(cpuinfo: str) -> tuple[int, str, frozenset[str]]:
 
 
 def memory_bytes(meminfo: str) -> int | None:
+    """Memory of a system [B] by /proc/meminfo, or None."""
     match = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.M)
     return int(match[1]) * 2**10 if match else None
 

@@ -82,6 +82,7 @@ class Server:
             self.process = None
 
     def is_up(self) -> bool:
+        """Whether the server's process runs."""
         return self.process is not None and self.process.poll() is None
 
     def refuse_dead(self) -> None:
@@ -126,6 +127,7 @@ class Server:
         return json.loads(answer or "{}")
 
     def last_words(self) -> str:
+        """The end of the server's log, or nothing."""
         return _short(self.log.read_text(errors="replace") if self.log.exists() else "")
 
     def _move_wal(self, apart: bool) -> None:

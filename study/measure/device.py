@@ -34,6 +34,7 @@ FORM = "cloud-gp3"
 
 
 class Job(NamedTuple):
+    """A job of fio as its output describes it."""
     name: str
     rw: str
     block: int
@@ -69,6 +70,7 @@ def _whole(job: str, options: dict[str, str], option: str) -> int:
 
 
 class Number(NamedTuple):
+    """A number from measurements: its middle and its range."""
     low: float
     middle: float
     high: float

@@ -27,12 +27,14 @@ RESTART_S, MAKE_S, KEEP_S = 1.5, 3.0, 0.6   # likewise: a restart and a checkpoi
 
 
 class Run(NamedTuple):
+    """One run of a rung, and when it comes."""
     rung: Rung
     repeat: int         # from 1
     order: int          # from 1: when it comes
 
 
 class Plan(NamedTuple):
+    """All runs in their order, and what they need of time, disk and memory."""
     runs: list[Run]
     sizes: Sizes
     seed: int

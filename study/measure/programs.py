@@ -30,6 +30,7 @@ class Programs(NamedTuple):
     root: Path | None       # of an installation that may be copied whole; None where its libraries lie elsewhere
 
     def path(self, name: str) -> str:
+        """The path of a program of PostgreSQL."""
         return str(self.folder / name)
 
 

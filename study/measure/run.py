@@ -25,11 +25,13 @@ THREADS = 2             # of pgbench at most; as many as processors
 
 
 class Places(NamedTuple):
+    """Where the cluster lies, and where its log does if that is apart."""
     folder: Path                # on the disk that is measured
     wal_folder: Path | None
 
 
 class Done(NamedTuple):
+    """A run that has ended: its rate, its mean latency, and what was imported of it."""
     run: Run
     tps: float
     mean_ms: float

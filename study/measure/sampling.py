@@ -56,6 +56,7 @@ class _Ours:
 
 
 class Samples(NamedTuple):
+    """What was read in each second: of the disk, the processors and the server."""
     disk: list[Moment]
     processors: list[Moment]
     postgres: list[Moment]

@@ -37,6 +37,7 @@ class Measured(NamedTuple):
 
     @property
     def first(self) -> dict[str, Any]:
+        """The parameters of the first run."""
         return self.runs[0].params
 
     @property

@@ -29,6 +29,7 @@ class Content(NamedTuple):
 
 
 def formats(text: str) -> list[str]:
+    """Formats of figures out of words with commas between. A UserError names one that is none."""
     wanted = [form.strip() for form in text.split(",")]
     for form in wanted:
         if form not in drawing.FORMATS:
@@ -37,6 +38,7 @@ def formats(text: str) -> list[str]:
 
 
 def width(text: str) -> str:
+    """A width of figures by its name. A UserError lists those that there are."""
     if text not in drawing.WIDTHS_IN:
         raise UserError(f"width '{text}' is none of {', '.join(drawing.WIDTHS_IN)}; take one of these")
     return text
@@ -68,6 +70,7 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board: "pd.
 
 
 def refuse_missing(names: list[str]) -> None:
+    """Notebooks that are not run are a UserError, which says how to run them."""
     if names:
         raise UserError(f"not run as they stand now: {', '.join(names)}; run: study run {' '.join(names)}")
 

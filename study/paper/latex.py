@@ -63,6 +63,7 @@ def numbers(rows: Mapping[str, tuple[str, str, str]]) -> str:
 
 
 def figures(captions: Mapping[str, str]) -> str:
+    """Macros of LaTeX that set a figure by its name, with its caption."""
     return "\n".join([
         r"% Figures of the study, written by `study export`: \begin{figure}\studyfigure{name}\end{figure}. Needs graphicx.",
         _lookup("studycaption", "figure"),

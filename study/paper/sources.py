@@ -48,6 +48,7 @@ SUMMED = {"trials": ("blind", "second", "third", "fourth"),
 
 
 def sources() -> list[Path]:
+    """All Typst files of the paper, in order of their names."""
     return sorted(PAPER.glob("**/*.typ"))
 
 

@@ -142,6 +142,7 @@ def table(alignment: Alignment) -> list[tuple[str, ...]]:
 
 
 def usual_columns() -> tuple[str, ...]:
+    """Titles of the table of usual block sizes: the partition, then a column for each size."""
     return ("partition", *map(size_in_words, USUAL_BLOCKS))
 
 

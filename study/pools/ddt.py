@@ -83,6 +83,7 @@ class Ddt(NamedTuple):
 
     @property
     def total(self) -> Bucket | None:
+        """The sum of all rows of the table, or None if it has none."""
         sums = [sum(column) for column in zip(*self.buckets, strict=True)]
         return Bucket._make(sums)._replace(references=0) if self.buckets else None
 

@@ -89,6 +89,7 @@ def metrics() -> pd.DataFrame:
 
 
 def sentence() -> str:
+    """Which share of all blocks the fast engine served, in words."""
     placed, others, share, in_several, of_several, share_of_several = metrics().value
     if not placed:
         return "The fast engine placed nothing"

@@ -58,7 +58,7 @@ BACKUP, BOOT_SLICE = "5", "8"       # the tag of a slice that is all of the disk
 
 
 def of_dump(text: str) -> Iterator[Partition | str]:
-    """Of `sfdisk -d`."""
+    """Of `sfdisk -d`, whose starts and sizes are in sectors."""
     lines = list(lines_of(text))
     rows = [match for line in lines if (match := DUMPED.match(line))]
     if not rows and not any(map(OF_DUMP.match, lines)):
@@ -200,7 +200,7 @@ def _name_of(device: str, scheme: str, number: int) -> str:
 
 
 def of_prtvtoc(text: str) -> Iterator[Partition | str]:
-    """Of `prtvtoc`."""
+    """Of `prtvtoc`: slices of a Solaris VTOC, without the one that is all of the disk."""
     device, sector, is_vtoc = "", USUAL_SECTOR, False
     for line in lines_of(text):
         if match := VTOC_DISK.match(line):

@@ -56,6 +56,7 @@ class Step(NamedTuple):
 
 
 class Advice(NamedTuple):
+    """What `study advise` says: the machine as it is, each step by itself, and the ladder of all."""
     base: pd.DataFrame          # of the machine as it is: see predict.table
     steps: pd.DataFrame         # STEP_COLUMNS; gain and TPS at 5, 50, 95 %; best first
     ladder: pd.DataFrame        # rung, TPS (5, 50, 95 %)
@@ -70,6 +71,7 @@ class Advice(NamedTuple):
 
 
 class Ladder(NamedTuple):
+    """Steps one on top of the other, best first, and those that are no rung."""
     rungs: pd.DataFrame
     left_out: dict[tuple[str, int | None], str]    # a step's name, and why it is no rung
     gain_more: tuple["Stacked", ...] = ()
@@ -140,6 +142,7 @@ def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...],
 
 
 def is_safe(step: Step) -> bool:
+    """Whether a step puts no committed transaction at risk."""
     return not any(danger.startswith(("DANGER", "RISK")) for danger in step.trades)
 
 

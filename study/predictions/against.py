@@ -27,6 +27,7 @@ HINT = "to judge a change: study predict THIS --against CHANGED; runs apart may 
 
 
 class Comparison(NamedTuple):
+    """What a change of the machine gains, and both machines beside each other."""
     before: str                 # titles
     after: str
     gain: intervals.Interval    # TPS after over before

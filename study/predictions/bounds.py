@@ -28,6 +28,7 @@ COMMITS = "commits that wait for the intent log"
 
 
 class Share(NamedTuple):
+    """Which share of a transaction's time goes with a device, or with the processors."""
     of: str
     share: float        # of a transaction's time
 

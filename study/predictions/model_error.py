@@ -33,6 +33,7 @@ LEVEL = 0.8     # of 5 set-ups, as many as the first trial had, no more than 5/6
 
 
 class Error(NamedTuple):
+    """Within which factor blind predictions were, and of how many set-ups and rates that is."""
     factor: float
     n_setups: int
     n_cells: int
@@ -86,6 +87,7 @@ def within(table: pd.DataFrame, error: Error) -> int:
 
 
 def in_words(error: Error) -> str:
+    """The model error in two sentences: how far off rates may be, and what that is from."""
     return (f"with the model error of earlier set-ups: within a factor of {error.factor:.2g} of the middle. It should hold "
             f"eight of ten new rates, as {error.n_setups} set-ups predicted blind ({error.n_cells} rates) say. It is a "
             "calibration, not the mechanism's own")

@@ -38,6 +38,7 @@ PER_SECOND = {"reads": (1, "IO/s"), "writes": (1, "IO/s"), "read_bytes": (1e6, "
 
 
 class Prediction(NamedTuple):
+    """What a scenario would do: intervals, and the runs that they are of."""
     scenario: Scenario
     table: pd.DataFrame         # quantity, unit, low, middle, high
     runs: pd.DataFrame          # a row per draw and seed
@@ -46,10 +47,12 @@ class Prediction(NamedTuple):
 
     @property
     def tps(self) -> intervals.Interval:
+        """The interval of transactions per second."""
         return intervals.interval(self.runs.tps)
 
 
 def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
+    """What a machine would do, over `draws` of all that is not known of it, with `seeds` runs each."""
     runs, lengths = compare_with_lengths([machine], draws, seeds, experiment)
     return Prediction(machine, table(runs), runs, lengths[0].why, notes(machine))
 
@@ -167,6 +170,7 @@ SET_BY_PROGRAM = {"to_scale", "groups_to_scale", "checkpoint_pace", "interval_tr
 
 
 def as_toml(value: object) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, str):
         return f'"{value}"'
     return f"{value:g}" if isinstance(value, float) else str(value).lower()
@@ -234,6 +238,7 @@ def as_json(prediction: Prediction, others: dict | None = None) -> str:
 
 
 def write(prediction: Prediction, path: Path, others: dict | None = None) -> None:
+    """The prediction goes to `path` as JSON, whole or not at all."""
     write_atomically(path, as_json(prediction, others))
 
 

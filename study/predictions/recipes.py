@@ -73,6 +73,7 @@ class _File(_Strict):
 
 
 def read() -> _File:
+    """All recipes of data/advice.toml. A UserError names what is wrong in the file."""
     try:
         return _File.model_validate(tomllib.loads(data_file(FILE).read_text()))
     except tomllib.TOMLDecodeError as error:
@@ -82,6 +83,7 @@ def read() -> _File:
 
 
 def recipes(database: str) -> list[Recipe]:
+    """Recipes that are for this database."""
     return [recipe for recipe in read().recipe if database in recipe.databases]
 
 

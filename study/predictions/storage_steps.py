@@ -174,6 +174,7 @@ def expected_table(asked: Dedup, block_bytes: int) -> ddt.Ddt:
 
 
 def data_in_words(gib: float) -> str:
+    """An amount of data in GiB, or in TiB from 1024 GiB on."""
     return f"{gib:g} GiB" if gib < 1024 else f"{gib / 1024:.3g} TiB"
 
 

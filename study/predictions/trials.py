@@ -98,6 +98,7 @@ class _Blind(_Strict):
 
 
 class Setup(NamedTuple):
+    """A published set-up as it was described before its results were seen."""
     name: str
     source: str
     left_out: str
@@ -108,6 +109,7 @@ class Setup(NamedTuple):
 
 
 def names() -> list[str]:
+    """Names of all trials."""
     return [path.parent.name for path in data_files("trials/*/setup.toml")]
 
 
@@ -127,6 +129,7 @@ def read(name: str) -> Setup:
 
 
 def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
+    """The set-up that the file describes. A UserError names what is wrong in it."""
     described = _checked(_Setup, file, content)
     base = scenario.of(described.scenario, file)
     published_file.refuse_duplicates(file, "cell", [cell.name for cell in described.cell])
@@ -210,6 +213,7 @@ def blind(name: str) -> dict:
 
 
 def interval(cells: dict, cell: str, quantity: str = "tps") -> intervals.Interval:
+    """The interval of a quantity in a cell, over the draws of the blind prediction."""
     return intervals.interval(pd.Series(cells[cell]["draws"][quantity]))
 
 
@@ -259,6 +263,7 @@ def _judged(table: pd.DataFrame) -> pd.DataFrame:
 
 
 class Score(NamedTuple):
+    """How many of `n` rates lay within their intervals, and by which factors they were off."""
     n: int
     within: int
     off: float              # median over rows of the factor between published and middle, whichever is larger
@@ -267,6 +272,7 @@ class Score(NamedTuple):
 
 
 def score(table: pd.DataFrame) -> Score:
+    """How well rates were foretold: how many within their intervals, and factors off."""
     logs = np.log(table.factor)
     return Score(len(table), int(table.within.sum()), float(np.exp(logs.abs().median())), float(np.exp(logs.abs().max())),
                  float(np.exp(logs.mean())))

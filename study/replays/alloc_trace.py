@@ -64,6 +64,7 @@ class AllocReplay(NamedTuple):
 
     @property
     def differs(self) -> bool:
+        """Whether any decision of the model was another than the recorded one."""
         return bool(self.differences or self.others)
 
 
@@ -71,11 +72,13 @@ class AllocReplay(NamedTuple):
 
 
 def check_variant(variant: str) -> None:
+    """A variant that was never recorded is a UserError."""
     if variant not in VARIANTS:
         raise UserError(f"variant is {variant!r}, but the recorded ones are {', '.join(VARIANTS)}; choose one of these")
 
 
 def check_engine(engine: str) -> None:
+    """An engine that there is not is a UserError."""
     if engine not in ENGINES:
         raise UserError(f"engine is {engine!r}, but there are {', '.join(ENGINES)}; choose one of these")
 

@@ -149,8 +149,10 @@ def _first(columns: dict[str, np.ndarray], replayed: dict[str, np.ndarray], coun
 
 
 def sizes_of(path: Path) -> Iterator[Comparison]:
+    """The comparison of all sizes in a recording: one."""
     yield compare_sizes(path)
 
 
 def ios_of(path: Path) -> Iterator[Comparison]:
+    """The comparison of all I/Os in a recording: one."""
     yield compare_ios(path)

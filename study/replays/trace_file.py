@@ -207,6 +207,7 @@ def read_lines(path: Path, parse: Callable[[dict], Any], subject: str, form: str
 
 
 def json_object(value: Any) -> dict:
+    """`value`, if it is an object of JSON; else a TypeError."""
     if not isinstance(value, dict):
         raise TypeError(f"{value!r} is no object")
     return value

@@ -212,4 +212,5 @@ def replay_queue(path: Path | str, era: str | None = None) -> Comparison:
 
 
 def replays_of(path: Path) -> Iterator[Comparison]:
+    """The comparison of all decisions in a recording: one."""
     yield replay_queue(path)

@@ -88,6 +88,7 @@ def exit_raises() -> None:
 
 
 def main() -> None:
+    """Starts the kernel: limits and secrets first, then a watch on what it opens."""
     sockets = Path(sys.argv[sys.argv.index("-f") + 1]).parent
     keeper.keep(sockets, int(os.environ.pop("STUDY_MEMORY", "0")) or None)
     secrets.take(sockets)

@@ -8,6 +8,7 @@ from study.errors import UserError
 
 
 class Cell(NamedTuple):
+    """A cell as the file has it."""
     kind: str                 # 'code' or 'markdown'
     source: str
     tags: tuple[str, ...]

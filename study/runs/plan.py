@@ -32,14 +32,17 @@ class Plan:
 
     @property
     def run_id(self) -> str:
+        """The identity of the run: 16 hex digits of all that it is made of."""
         return digest([json.dumps(self.parts, sort_keys=True).encode()])[:16]
 
     @property
     def name(self) -> str:
+        """The name of the notebook."""
         return self.notebook.stem
 
     @property
     def folder(self) -> Path:
+        """Where the record of the run is, or will be."""
         return runs_folder() / self.name / self.run_id
 
 

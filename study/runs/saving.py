@@ -27,6 +27,7 @@ def without_outputs(content: dict[str, Any]) -> None:
 
 
 def before_saving(model: dict[str, Any], path: str, contents_manager: Any, **_: Any) -> None:
+    """Outputs of a notebook of the study are left out of what is saved."""
     place = Path(contents_manager.root_dir, path.strip("/")).resolve()
     if model["type"] == "notebook" and model.get("content") and place.parent == NOTEBOOKS:
         without_outputs(model["content"])

@@ -29,10 +29,12 @@ class Plain(str):
 
 
 def is_null(text: str) -> bool:
+    """Whether a text is null by the core schema of YAML."""
     return bool(_NULL.fullmatch(text))
 
 
 def boolean(text: str) -> bool | None:
+    """True or False for a text that is one by the core schema of YAML, else None."""
     return True if text in _TRUE else False if text in _FALSE else None
 
 

@@ -73,6 +73,7 @@ def give(sockets: Path, values: Mapping[str, str]) -> None:
 
 
 def take(sockets: Path) -> None:
+    """The kernel reads its secret parameters, and removes the file that had them."""
     file = sockets / FILE
     if file.exists():
         _taken.update(json.loads(file.read_text(encoding="utf-8")))
@@ -80,4 +81,5 @@ def take(sockets: Path) -> None:
 
 
 def value(name: str) -> str:
+    """The value of a secret parameter that this kernel was given."""
     return _taken[name]

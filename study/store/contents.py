@@ -28,6 +28,7 @@ def sources() -> Iterable[tuple[str, str]]:
 
 
 def remove(connection: DuckDBPyConnection, source: str) -> None:
+    """All rows of `source` leave the store."""
     for table in ("params", "metrics", "samples", "figures", "predictions", *OF_IMPORTS):
         connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM runs WHERE source = ?)", [source])
     connection.execute("DELETE FROM runs WHERE source = ?", [source])
@@ -37,6 +38,7 @@ def remove(connection: DuckDBPyConnection, source: str) -> None:
 
 
 def ingest(connection: DuckDBPyConnection, source: str) -> None:
+    """All rows of `source` enter the store: claims, a published document, or a record."""
     if source == "claims":
         _ingest_claims(connection)
     elif source.startswith("published/"):

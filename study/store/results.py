@@ -52,6 +52,7 @@ def _of_claim(row: Any) -> dict[str, str]:
 
 
 def as_text(results: dict) -> str:
+    """Results as `paper/results.json` has them: sorted JSON, a line for each value."""
     return json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 

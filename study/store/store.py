@@ -33,6 +33,7 @@ DAMAGED = "Corrupt database file"       # what DuckDB calls a block whose checks
 
 
 def path() -> Path:
+    """Where the run store is."""
     return runs_folder() / "store.duckdb"
 
 

@@ -34,6 +34,7 @@ class Workers(contextlib.ExitStack):
 
     @property
     def client(self) -> "Client":
+        """The client of the Dask cluster, which is started when it is first asked for."""
         if self._client is None:
             self._client = self.enter_context(connected(self.count, self.address))
         return self._client

@@ -35,6 +35,7 @@ APART = 0.1             # of two draws of a wave, in the coordinate in which the
 
 
 class Emulator(NamedTuple):
+    """Gaussian processes that stand for the simulation between its draws."""
     components: PCA
     processes: tuple[GaussianProcessRegressor, ...]
     left: np.ndarray        # variance of each number that no component has

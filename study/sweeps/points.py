@@ -23,6 +23,7 @@ MAX_POINTS = 100_000
 
 
 class Axis(NamedTuple):
+    """A parameter, and the values that it takes."""
     name: str
     values: tuple[Any, ...]
 

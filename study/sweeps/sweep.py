@@ -55,6 +55,7 @@ class Made(NamedTuple):
 
     @property
     def failed(self) -> list[Row]:
+        """Rows of points that did not go well."""
         return [row for row in self.rows if row.status != "ok"]
 
 

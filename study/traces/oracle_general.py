@@ -29,6 +29,7 @@ FORMAT = Format("oracleGeneral of libCacheSim", has_kind=False, has_place=False,
 
 
 def is_named_so(name: str) -> bool:
+    """Whether a file's name says that it is oracleGeneral."""
     return "oraclegeneral" in name.lower()
 
 

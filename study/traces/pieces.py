@@ -119,6 +119,7 @@ class Pieces:
                             "cut off, so copy it again")
 
     def close(self) -> None:
+        """The file is closed."""
         self.raw.close()
 
 

@@ -45,6 +45,7 @@ class Trace(NamedTuple):
 
     @property
     def seconds(self) -> float:
+        """From the first request to the last [s]."""
         return (int(self.requests["time_ns"][-1]) - int(self.requests["time_ns"][0])) / 1e9
 
 

@@ -32,6 +32,7 @@ PLAIN_HEADER = re.sub(r"\?P<\w+>", "?:", HEADER)
 
 
 class TextFormat(NamedTuple):
+    """How a format of text is read: patterns of its lines, and what becomes of them."""
     format: Format
     request: str        # pattern of a line with a request; its groups are columns
     other: str          # of a line with none

@@ -53,6 +53,7 @@ def trims(trace: Trace) -> list[str]:
 
 
 def without_trims(trace: Trace) -> Iterator[np.ndarray]:
+    """Requests of a trace in chunks, without those that trim."""
     for rows in chunks(trace.requests):
         yield rows[rows["kind"] != TRIM]
 

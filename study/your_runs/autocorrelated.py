@@ -41,6 +41,7 @@ class Estimate(NamedTuple):
 
 
 def no_estimate(reason: str, n: int) -> Estimate:
+    """An estimate of NaN that says why there is none."""
     return Estimate(value=np.nan, low=np.nan, high=np.nan, phi=np.nan, left=np.nan, n=n, reason=reason)
 
 

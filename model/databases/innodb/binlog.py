@@ -76,6 +76,7 @@ def lead(m, p):
 
 @part
 def write_events(m, now, p):
+    """The leader `p` writes the events of its group in one call, which ends where the file ends."""
     n = 0
     for member in range(m.s.n_clients):
         n += m.process[member, inno.LEADER] == p

@@ -77,6 +77,7 @@ def _put_old(m, newer, frame):
 
 @kernel
 def make_young(m, frame):
+    """The page in `frame` becomes the newest of the LRU list."""
     _take_out(m, frame)
     link_after(m.frames.use, m.frames.use.older[0], frame)
     m.frames.moved_at[frame] = m.pool[inno.N_REPLACED]
@@ -123,6 +124,7 @@ def use(m, now, frame):
 
 @kernel
 def can_be_replaced(m, frame):
+    """Whether the page in `frame` is clean, and neither read nor written just now."""
     return m.frames.flags[frame] & (DIRTY | LOADING | IN_WRITE) == 0
 
 
@@ -196,6 +198,7 @@ def want(m, now, p, page):
 
 @kernel
 def tell_who_wants(m, now, page):
+    """Every client that waits for `page` wakes."""
     if m.pool[inno.N_WANTING] == 0:
         return
     for waiter in range(m.s.n_clients):
@@ -222,6 +225,7 @@ def change(m, frame, began):
 
 @kernel
 def clean(m, frame):
+    """The page in `frame` leaves the list of dirty pages."""
     unlink(m.frames.dirty, frame)
     m.frames.flags[frame] &= ~(DIRTY | IN_WRITE)
     m.pool[inno.N_DIRTY] -= 1
@@ -236,6 +240,7 @@ def oldest_change(m):
 
 @part
 def loaded(m, now, frame):
+    """The page in `frame` has been read, and those who want it wake."""
     m.frames.flags[frame] &= ~LOADING
     tell_who_wants(m, now, m.frames.page[frame])
 

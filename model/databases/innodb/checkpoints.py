@@ -92,12 +92,14 @@ def checkpoint_pages(m, now, p):
 
 @part
 def checkpoint_log(m, p):
+    """The table space is stable; the log is made stable up to the place of the checkpoint."""
     table_space_is_synced(m, p)
     log_up_to(m, p, m.log[inno.NEXT_CHECKPOINT], 1, phase.CHECKPOINT_WRITE)
 
 
 @part
 def checkpoint_write(m, p):
+    """The place of the checkpoint goes into a block of 512 B of the first log file."""
     m.process[p, inno.PHASE] = phase.CHECKPOINT_SYNC
     ask(m.calls, p, WAL_WRITE_THROUGH if m.s.flush_method == O_DSYNC else WAL_WRITE, 0, 0, BLOCK)
 
@@ -114,6 +116,7 @@ def checkpoint_sync(m, p):
 
 @part
 def checkpoint_done(m, now):
+    """The log before its place may be written over, and those who wait for a checkpoint wake."""
     m.log[inno.CHECKPOINT_AT] = m.log[inno.NEXT_CHECKPOINT]
     m.batch[inno.OF_CHECKPOINT, inno.RUNS] = 0
     count(m, stat.CHECKPOINTS, 1, now)

@@ -47,6 +47,7 @@ def begin(m, now, p):
 
 @kernel
 def begin_again(m, now, p):
+    """The transaction of `p` begins with its first statement."""
     m.process[p, inno.STATEMENT], m.process[p, inno.HAS_CHANGED] = 0, 0
     _send(m, now, p)
 
@@ -75,6 +76,7 @@ def wire(m, p):
 
 @kernel
 def give_up_slot(m, now, p):
+    """The statement of `p` leaves, and its slot goes to the one that has waited longest."""
     m.process[p, inno.HAS_SLOT] = 0
     if m.s.thread_concurrency == 0:
         return
@@ -89,6 +91,7 @@ def give_up_slot(m, now, p):
 
 @part
 def slot(m, now, p):
+    """`p` has a slot, and asks for a processor."""
     cpu_ns = m.test.statements[m.process[p, inno.STATEMENT], inno.CPU_NS]
     m.process[p, inno.PHASE] = phase.COMPUTE
     seize(m, now, CPUS, m.s.n_cpus, p, cpu_ns * m.process[p, inno.CPU_FACTOR] >> 20)
@@ -96,6 +99,7 @@ def slot(m, now, p):
 
 @part
 def compute(m, now, p):
+    """The statement has had its processor. Its kind decides what it does next: a lock, pages, or nothing."""
     release(m, now, CPUS)
     kind = m.test.statements[m.process[p, inno.STATEMENT], inno.KIND]
     then = phase.STATEMENT_DONE if kind == NOTHING else phase.PREPARE_PAGES if kind == READ else phase.LOCK
@@ -131,6 +135,7 @@ def come_back(m, p):
 
 @part
 def which_pages(m, p):
+    """`p` has the row; the pages of its statement are looked up."""
     come_back(m, p)
     prepare_pages(m, p)
 
@@ -248,6 +253,7 @@ def commit(m, now, p):
 
 @part
 def committed(m, now, p):
+    """COMMIT returns: response time and rate are counted, and the next transaction begins."""
     if m.s.log_bin and m.process[p, inno.HAS_CHANGED] and not (m.s.flush_after_binlog or m.s.shares_binlog):
         release_lock(m, now, inno.BINLOG)
     n = m.counts[stat.COMMITS]

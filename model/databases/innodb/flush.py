@@ -60,6 +60,7 @@ def wait_for(m, p, agent):
 
 @kernel
 def tell_who_waits(m, now, agent):
+    """All processes wake that wait for what `agent` does."""
     process = leave(m.queue, m.after, inno.AGENT_QUEUE + agent)
     while process != NOBODY:
         wake(m, now, process)
@@ -230,6 +231,7 @@ def area_stable(m, now, p):
 
 @part
 def page_written(m, now, writer):
+    """Rules 4 and 6: the page of `writer` is clean; the last of a chunk wakes the agent. The writer takes another."""
     frame, agent = m.process[writer, inno.FRAME], m.process[writer, inno.AGENT]
     page = m.frames.page[frame]
     clean(m, frame)
@@ -263,6 +265,7 @@ def table_space_is_synced(m, p):
 
 @part
 def chunk_done(m, now, p):
+    """All pages of the chunk are written: the doublewrite area is free, and the next pages are gathered."""
     if m.s.doublewrite:
         table_space_is_synced(m, p)
     _release_area(m, now, p)

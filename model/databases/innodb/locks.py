@@ -88,6 +88,7 @@ def _hand_over(m, now, p, row):
 
 @kernel
 def unlock_all(m, now, p):
+    """The transaction of `p` ends: each row that it holds goes to the client that has waited longest for it."""
     for i in range(m.process[p, inno.N_HELD]):
         row = m.held[p, i]
         m.holder[row] = 0

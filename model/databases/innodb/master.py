@@ -35,6 +35,7 @@ MANY_DIRTY_PCT = 70
 
 @kernel
 def dirty_pct(m):
+    """Dirty pages as a share of all buffers [%]."""
     return 100.0 * m.pool[inno.N_DIRTY] / (len(m.frames.page) - 1)
 
 
@@ -59,6 +60,7 @@ def _flush(m, now, p, n_pages, then):
 
 @part
 def second(m, now, p):
+    """A round begins: the log is made stable up to its end."""
     m.process[p, inno.BEGAN] = now
     if now - m.log[inno.REMEMBERED_AT] >= SECOND_NS:
         m.log[inno.REMEMBERED_AT] = now
@@ -68,6 +70,7 @@ def second(m, now, p):
 
 @part
 def room_of_second(m, p):
+    """Room in the log is seen to, and after it the dirty pages."""
     check_room(m, p, phase.DIRTY_PAGES)
 
 
@@ -146,12 +149,14 @@ def tenth_second(m, now, p):
 
 @part
 def old_pages(m, now, p):
+    """Rule 2: a batch of the capacity if more than 70 % of the pages are dirty, else of a tenth of it."""
     n_pages = m.s.io_capacity if dirty_pct(m) > MANY_DIRTY_PCT else m.s.io_capacity // 10
     return _flush(m, now, p, n_pages, phase.MAKE_CHECKPOINT)
 
 
 @part
 def make_checkpoint(m, now, p):
+    """Rule 2: a checkpoint, which the master waits for."""
     m.process[p, inno.PHASE] = phase.END_OF_TEN
     start_checkpoint(m, now)
     wait_for(m, p, inno.CHECKPOINT)
@@ -159,6 +164,7 @@ def make_checkpoint(m, now, p):
 
 @part
 def end_of_ten(m, now, p):
+    """Ten rounds are over: their counts start again, and the next round begins a second later."""
     m.pool[inno.TURN], m.pool[inno.IOS_BEFORE] = 0, _n_ios(m)
     m.process[p, inno.PHASE] = phase.SECOND
     set_time(m.calendar, p, max(now, m.process[p, inno.BEGAN] + SECOND_NS) if m.s.page_cleaner else now + SECOND_NS)

@@ -96,6 +96,7 @@ def log_held(m, now, p):
 
 @part
 def log_written(m, p):
+    """The log is written as far as the call went; `p`, which holds the log, looks again."""
     m.log[inno.WRITTEN] = m.log[inno.CALL_END]
     m.process[p, inno.PHASE] = phase.LOG_HELD
 

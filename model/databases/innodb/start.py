@@ -27,12 +27,14 @@ from model.jit import kernel
 
 @kernel
 def begin_all(m):
+    """All clients begin at time 0."""
     for p in range(m.s.n_clients):
         begin(m, 0, p)
 
 
 @kernel
 def fill_all(m, pages):
+    """The buffer pool holds `pages`, the last of them as the newest."""
     for i in range(len(pages)):
         fill(m, pages[i])
 

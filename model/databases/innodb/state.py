@@ -158,6 +158,8 @@ class Frames(NamedTuple):
 
 
 class Machine(NamedTuple):
+    """All state of a running InnoDB: its settings, its test, and arrays that kernels change in place."""
+
     s: Settings
     test: Oltp
     table: Table
@@ -208,6 +210,7 @@ def n_frames_of(s, table):
 
 
 def check_settings(s: Settings, test: Oltp) -> None:
+    """Refuses settings that cannot be run: a ValueError names the first one, its value and its bound."""
     for name, min_value in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("duration_ns", 1), ("wire_ns", 0),
                             ("handoff_ns", 0), ("n_log_files", 2), ("transactions_a_second", int(s.start == AT_WORK)),
                             ("log_buffer_bytes", 2**18), ("io_capacity", 10), ("write_io_threads", 1),
@@ -235,6 +238,7 @@ def check_settings(s: Settings, test: Oltp) -> None:
 
 
 def new_frames(n):
+    """A buffer pool of `n` frames, frame 0 among them, with nothing in it."""
     use, dirty = (Ring(older=np.zeros(n, np.int64), newer=np.zeros(n, np.int64)) for _ in range(2))
     return Frames(page=np.zeros(n, np.int64), flags=np.zeros(n, np.int8), first_lsn=np.zeros(n, np.int64),
                   last_lsn=np.zeros(n, np.int64), moved_at=np.zeros(n, np.int64), use=use, dirty=dirty)

@@ -180,4 +180,5 @@ def draw(test, ids, cpu_factors, draws):
 
 
 def draws_of(seed):
+    """The stream that the rows of all transactions are drawn from."""
     return stream(seed, "sysbench transactions")

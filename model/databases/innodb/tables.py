@@ -105,6 +105,7 @@ def levels_above(n_leaves):
 
 
 def new_table(n_rows: int, k_is_random: int = 0) -> Table:
+    """The table of `n_rows` rows that sysbench makes: where each kind of page begins, and how many rows a page has."""
     rows, entries = per_page(ROW_BYTES), per_page(ENTRY_BYTES)
     n_leaves, n_low = -(-n_rows // rows), -(-n_rows // entries)
     per_high = entries * 2 // 3
@@ -119,11 +120,13 @@ def new_table(n_rows: int, k_is_random: int = 0) -> Table:
 
 @kernel
 def leaf_of(table, row):
+    """The number of the leaf page that has `row`."""
     return row // table.rows_per_leaf
 
 
 @kernel
 def low_leaf_of(table, row):
+    """The number of the leaf of the index on k that has the entry of `row`, while its k is 0."""
     return table.first_low + row // table.entries_per_leaf
 
 

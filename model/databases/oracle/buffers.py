@@ -122,6 +122,7 @@ def wake_all(m, now, i):
 
 @kernel
 def has_come(m, now, frame):
+    """The block in `frame` has been read: all that wait for a busy block wake, and one that waits for a free buffer."""
     m.buffers.flags[frame] &= ~LOADING
     wake_all(m, now, ora.BUSY_BLOCK)
     wake(m, now, leave(m.queue, m.after, ora.FREE))

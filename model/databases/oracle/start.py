@@ -58,6 +58,7 @@ def work(m, draws):
 
 @kernel
 def begin_all(m):
+    """All users begin at time 0."""
     for p in range(m.s.n_users):
         begin(m, 0, p)
 

@@ -71,6 +71,8 @@ class Buffers(NamedTuple):
 
 
 class Machine(NamedTuple):
+    """All state of a running Oracle instance: its settings, and arrays that kernels change in place."""
+
     s: Settings
     calendar: Calendar
     process: np.ndarray  # [process, column]; see ora.PHASE and the others
@@ -113,10 +115,12 @@ def check_settings(s: Settings) -> None:
 
 
 def n_buffers_of(s):
+    """How many blocks the buffer cache holds."""
     return s.cache_bytes // BLOCK_BYTES
 
 
 def n_processes_of(s: Settings) -> int:
+    """How many processes there are: users, the log writer, and a process for each write under way."""
     return s.n_users + 1 + s.n_writers * s.writes_per_writer
 
 

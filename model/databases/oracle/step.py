@@ -110,6 +110,7 @@ def commit(m, now, p):
 
 @part
 def committed(m, now, p):
+    """COMMIT returns: response time and rate are counted, and the next transaction begins."""
     n = m.counts[stat.COMMITS]
     m.response_ns[n], m.ended_at[n] = now - m.process[p, ora.BEGAN], now
     count(m, stat.COMMITS, 1, now)

@@ -133,6 +133,7 @@ def wake_writers(m, now):
 
 @part
 def write_done(m, now, process):
+    """A write has returned: its buffer can be taken, idle writers look for more, and the log writer for room."""
     writer = (process - m.s.n_users - 1) // m.s.writes_per_writer
     is_written(m, now, m.process[process, ora.FRAME])
     m.writers[writer, ora.N_OUT] -= 1

@@ -41,6 +41,7 @@ WHOLE_POOL_NS = 120_000 * MS
 
 @kernel
 def pin(buffers, frame):
+    """Rule 1: one pin more, and a usage count that grows up to 5."""
     buffers.pins[frame] += 1
     if buffers.usage[frame] < MAX_USAGE:
         buffers.usage[frame] += 1
@@ -67,6 +68,7 @@ def write_page(m, now, p, kind, then):
 
 @kernel
 def written(m, p):
+    """`p` lets go of the frame that it has written."""
     m.buffers.pins[m.process[p, pg.FRAME]] -= 1
     m.process[p, pg.FRAME] = 0
 
@@ -94,6 +96,7 @@ def access(m, p):
 
 @kernel
 def unpin_all(m, p):
+    """The statement of `p` lets go of all its pages."""
     for step in range(m.process[p, pg.N_TOUCHED]):
         m.buffers.pins[m.pages.frame_of[m.touched[p, step]]] -= 1
     m.process[p, pg.N_TOUCHED] = m.process[p, pg.STEP] = 0
@@ -117,6 +120,7 @@ def _sweep(buffers):
 
 @kernel
 def take(buffers):
+    """A frame for another page: one never used as long as there is any, else the clock's next victim (rule 2)."""
     buffers.clock[pg.N_TAKEN] += 1
     if buffers.clock[pg.N_USED] < len(buffers.page) - 1:
         buffers.clock[pg.N_USED] += 1
@@ -166,6 +170,7 @@ def evict(m, now, p):
 
 @part
 def victim_written(m, now, p):
+    """Rule 3: true if `p` has to look again, since its page has come meanwhile, or the victim is in use or dirty again."""
     frame = m.process[p, pg.FRAME]
     written(m, p)
     is_here = m.pages.frame_of[m.touched[p, m.process[p, pg.STEP]]] != 0
@@ -254,5 +259,6 @@ def clean_scan(m, now, p):
 
 @part
 def clean_written(m, p):
+    """The background writer lets go of its page and goes on to the next."""
     written(m, p)
     m.process[p, pg.PHASE] = phase.CLEAN_SCAN

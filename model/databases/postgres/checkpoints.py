@@ -125,6 +125,7 @@ def is_on_schedule(m, now):
 
 @part
 def page_written(m, now, p):
+    """A page of the checkpoint is written. True if the next one follows at once, false after a nap (rule 3)."""
     written(m, p)
     m.checkpoint[pg.N_DONE] += 1
     m.process[p, pg.PHASE] = phase.SCAN
@@ -159,17 +160,20 @@ def sync(m, now, p):
 
 @part
 def recorded(m, p):
+    """The record of the checkpoint is in the log, which is flushed up to it."""
     flush(m, p, m.process[p, pg.LSN], phase.CONTROL_WRITE)
 
 
 @part
 def control_write(m, p):
+    """The control file, one page of 8 KiB, is written."""
     m.process[p, pg.PHASE] = phase.CHECKPOINT_DONE
     ask(m.calls, p, CONTROL, 0, 0, 8192)
 
 
 @part
 def checkpoint_done(m, now, p):
+    """The checkpoint is over: old segments of the log are used again, and the checkpointer rests."""
     count(m, stat.CHECKPOINTS, 1, now)
     recycle(m)
     m.checkpoint[pg.IS_BUSY] = 0

@@ -43,6 +43,7 @@ def begin(m, now, p):
 
 @part
 def trip(m, now, p):
+    """The client's thread has sent the statement, and its backend asks for a processor."""
     release(m, now, pg.CLIENTS)
     m.process[p, pg.PHASE] = phase.COMPUTE
     ask_cpu(m, now, p)
@@ -50,6 +51,7 @@ def trip(m, now, p):
 
 @part
 def compute(m, now, p):
+    """The statement has had its processor, and wants its row next."""
     release(m, now, CPUS)
     m.process[p, pg.PHASE] = phase.LOCK
 

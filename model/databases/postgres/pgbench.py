@@ -114,6 +114,7 @@ def check_counts(counts: Counts) -> None:
 
 
 def aligned(n_bytes):
+    """`n_bytes` as a multiple of 8, as rows lie in pages."""
     return (n_bytes + 7) // 8 * 8  # MAXALIGN on 64 bits; also on SPARC with 32
 
 
@@ -126,10 +127,12 @@ def row_bytes(table):
 
 
 def slot_bytes(table):
+    """What a row of `table` takes in a page, with its line pointer [B]."""
     return aligned(row_bytes(table)) + LINE_POINTER
 
 
 def rows_in_page(table, fillfactor=100):
+    """How many rows of `table` a page of 8 KiB has after loading, at this `fillfactor` [%]."""
     return (PAGE_BYTES - PAGE_HEADER - PAGE_BYTES * (100 - fillfactor) // 100) // slot_bytes(table)
 
 
@@ -276,11 +279,13 @@ def pgbench(scale: int, n_transactions: int, cpu_ns: Sequence[int], script: str 
 
 @kernel
 def page_of_row(relation, row):
+    """The number of the heap page that has `row`, counted over all relations."""
     return relation[pg.FIRST_PAGE] + row // relation[pg.ROWS_PER_PAGE]
 
 
 @kernel
 def leaf_of_row(relation, row):
+    """The number of the index leaf that has `row`, counted over all relations."""
     return relation[pg.FIRST_LEAF] + row * relation[pg.N_LEAVES] // relation[pg.N_ROWS]
 
 
@@ -312,4 +317,5 @@ def unlock_row(locks, after, lock):
 
 
 def new_locks(n_locks):
+    """Locks on `n_locks` rows, all free, with a queue each."""
     return Locks(np.full(n_locks, NOBODY), new_queues(n_locks))

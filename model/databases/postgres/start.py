@@ -24,6 +24,7 @@ ENOUGH = 2**40
 
 @kernel
 def begin_all(m):
+    """All clients begin at time 0."""
     for p in range(m.s.n_clients):
         begin(m, 0, p)
 

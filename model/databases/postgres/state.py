@@ -111,6 +111,7 @@ def settings_of(version: float, n_clients: int, n_transactions: int, max_wal_siz
 
 
 def format_of(version: float) -> int:
+    """The format of log records in this version of PostgreSQL: FORMAT_9_5 from 9.5 on."""
     return FORMAT_9_5 if version >= 9.5 else FORMAT_8_3
 
 
@@ -134,6 +135,8 @@ class Buffers(NamedTuple):
 
 
 class Machine(NamedTuple):
+    """All state of a running PostgreSQL: its settings, its database, and arrays that kernels change in place."""
+
     s: Settings
     database: Database
     calendar: Calendar
@@ -175,6 +178,7 @@ def ask_client(m, now, process):
 
 @kernel
 def ask_cpu(m, now, process):
+    """The backend `process` asks for a processor, for as long as its statement computes."""
     cpu_ns = m.database.statements[m.process[process, pg.STATEMENT], pg.CPU_NS]
     seize(m, now, CPUS, m.s.n_cpus, process, cpu_ns * m.process[process, pg.CPU_FACTOR] >> 20)
 
@@ -183,6 +187,7 @@ def ask_cpu(m, now, process):
 
 
 def check_settings(s: Settings, database: Database) -> None:
+    """Refuses settings that cannot be run: a ValueError names the first one, its value and its bound."""
     n_frames = s.shared_buffers_bytes // PAGE_BYTES
     for name, min_value in (("n_clients", 1), ("n_transactions", 1), ("n_cpus", 1), ("n_client_threads", 1),
                             ("duration_ns", 1), ("checkpoint_timeout_ns", SECOND_NS), ("checkpoint_segments", 1),
@@ -208,16 +213,19 @@ def draw(draws, seed_stream):
 
 
 def draws_of(seed):
+    """The stream that the rows of all transactions are drawn from."""
     return stream(seed, "postgres transactions")
 
 
 def new_pages(database):
+    """All pages of the database's files, 2^17 a file of 1 GiB; none is in memory."""
     n = database.n_files << 17
     return Pages(frame_of=np.zeros(n, np.int32), lsn=np.zeros(n, np.int64), free=np.zeros(n, np.int16),
                  dead=np.zeros(n, np.int16))
 
 
 def new_machine(database: Database, s: Settings, seed_stream: np.random.Generator) -> Machine:
+    """A server at rest before its first transaction: nothing in its buffers, an empty log."""
     n, n_relations = s.n_clients, len(database.relations)
     frames, statements = s.shared_buffers_bytes // PAGE_BYTES + 1, max(1, len(database.statements))
     draws = np.empty((DRAWS, n_relations + 1))

@@ -134,6 +134,7 @@ def _write(m, now, p, target):
 
 @part
 def fill(m, p):
+    """Rule 1: no page of the ring is free. True if one is by now, or if `p` has the write lock to write one."""
     if ring_end(m) > m.wal[pg.INSERTED]:
         m.process[p, pg.PHASE] = phase.COPY
         return True
@@ -142,6 +143,7 @@ def fill(m, p):
 
 @part
 def fill_held(m, now, p):
+    """Rule 1, with the write lock: `p` writes one page. True if that is no longer needed."""
     if ring_end(m) > m.wal[pg.INSERTED]:
         _release_write(m, now)
         m.process[p, pg.PHASE] = phase.COPY
@@ -154,6 +156,7 @@ def fill_held(m, now, p):
 
 @part
 def fill_written(m, now, p):
+    """One page of the ring is free again, and `p` copies on."""
     has_written(m)
     _release_write(m, now)
     m.process[p, pg.PHASE] = phase.COPY
@@ -170,6 +173,7 @@ def flush(m, p, lsn, then):
 
 @part
 def want_flush(m, p):
+    """Rule 2: true if the log is stable as far as `p` wants, or if `p` has the write lock at once."""
     if m.process[p, pg.LSN] <= m.wal[pg.STABLE]:
         m.process[p, pg.PHASE] = m.process[p, pg.THEN]
         return True
@@ -219,6 +223,7 @@ def flush_held(m, now, p):
 
 @part
 def flush_write(m, now, p):
+    """Rules 2 and 3: `p` writes on up to its target, then flushes. True if there is nothing to wait for."""
     if m.wal[pg.WRITTEN] < m.wal[pg.TARGET]:
         if has_segment(m, p):
             _write(m, now, p, m.wal[pg.TARGET])
@@ -233,6 +238,7 @@ def flush_write(m, now, p):
 
 @part
 def flush_written(m, now, p):
+    """A write call has returned; a flush of several calls goes on with the next."""
     has_written(m)
     if p == m.s.n_clients and m.wal[pg.TARGET] % PAYLOAD == 0:
         m.wal[pg.TARGET] = m.wal[pg.WRITTEN]  # rule 6: as far as one call gets
@@ -241,6 +247,7 @@ def flush_written(m, now, p):
 
 @part
 def flushed(m, now, p):
+    """The log is stable as far as it was written, and the write lock goes to those who wait."""
     count(m, stat.FLUSHES, 1, now)
     m.wal[pg.STABLE] = m.wal[pg.WRITTEN]
     _release_write(m, now)
@@ -261,6 +268,7 @@ def wal_round(m, p):
 
 @part
 def wal_round_done(m, now, p):
+    """The WAL writer sleeps for `wal_writer_delay`."""
     m.process[p, pg.PHASE] = phase.WAL_ROUND
     set_time(m.calendar, p, now + m.s.wal_writer_delay_ns)
 

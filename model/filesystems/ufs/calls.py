@@ -208,6 +208,7 @@ def take_calls(u, calls, calendar, now):
 
 @kernel
 def next_time(u):
+    """When UFS does something next [ns]."""
     return u.volumes.calendar.time[next_source(u.volumes.calendar)]
 
 
@@ -255,6 +256,7 @@ def _look(u, now):
 
 @kernel
 def store_event(u, calendar, now):
+    """The next event of UFS: a look of fsflush, or an I/O that a disk has done."""
     source = next_source(u.volumes.calendar)
     if source == u.volumes.n_disks:
         _look(u, now)

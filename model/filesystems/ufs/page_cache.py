@@ -19,6 +19,8 @@ from model.structures.lru import SENTINEL, link_after, unlink
 
 
 class PageCache(NamedTuple):
+    """Which pages of files are in memory, in the order of their last use."""
+
     capacity: int  # pages
     older: np.ndarray  # the ring, per page
     newer: np.ndarray

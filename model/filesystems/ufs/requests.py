@@ -65,6 +65,7 @@ def get_ready(u, process):
 
 @kernel
 def page_of(u, file, offset):
+    """The number of the page at `offset` [B] of `file`, counted over all files."""
     return u.file[file, ufs.FIRST_PAGE] + offset // PAGE_BYTES
 
 
@@ -94,6 +95,7 @@ def send_off(u, file):
 
 @part
 def put_off(u, file, offset):
+    """Rule 8: a page is written later, with those before it, as one cluster."""
     page = page_of(u, file, offset)
     touch(u.cache, page)
     u.cache.held[page] += 1

@@ -213,6 +213,7 @@ def one_done(v, now, source):
 
 @kernel
 def release_io(v, io):
+    """The place of `io` is free for another."""
     v.free[v.n[volume.N_FREE]] = io
     v.n[volume.N_FREE] += 1
 

@@ -25,6 +25,7 @@ ROOM_OF_ROUND = 1024  # I/Os that a round leaves to others
 
 @kernel
 def has_cache(places):
+    """Whether the pool has cache devices."""
     return places.first_vdev[CACHE] < places.first_vdev[CACHE + 1]
 
 

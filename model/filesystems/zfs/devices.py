@@ -181,6 +181,7 @@ def _to_start(disks, leaf):
 
 @kernel
 def queue_params(m, leaf):
+    """Parameters of the vdev queue of `leaf`: those for SSDs, or those for disks."""
     return m.ssds.queue_params if m.ssds.number[leaf] >= 0 else m.leaves.queue_params
 
 

@@ -81,6 +81,7 @@ def objects_of(rows, s):
 
 
 def of_file(rows, record_bytes, psizes, s, issue, numbered):
+    """A row for each file: the columns `fs` that its calls look up, int64 (files, N_OF_FILE)."""
     table = np.zeros((len(rows), fs.N_OF_FILE), np.int64)
     table[:, fs.RING_BYTES] = -(-rows[:, 1] // record_bytes) * record_bytes
     table[:, fs.PAGE], table[:, fs.PSIZE] = rows[:, 2], psizes

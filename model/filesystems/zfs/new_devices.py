@@ -45,6 +45,7 @@ def _drive(pool, settings):
 
 
 def ssds_of(leaf_groups, queue_params):
+    """State of all SSDs of the pool; `number` says which leaf is which of them, -1 for a disk."""
     devices = [(leaf, group.device) for leaf, (_, group) in enumerate(leaf_groups) if isinstance(group.device, SsdParams)]
     number = np.full(len(leaf_groups), -1)
     number[[leaf for leaf, _ in devices]] = np.arange(len(devices))

@@ -40,12 +40,14 @@ def _offset(process, of_file, p):
 
 @kernel
 def record_of(process, of_file, record_bytes, p):
+    """The number of the record that the call of `p` is at, counted over all files."""
     file = process[p, fs.FILE]
     return of_file[file, fs.BEGIN] + _offset(process, of_file, p) // record_bytes[file]
 
 
 @kernel
 def piece_bytes(process, of_file, record_bytes, p):
+    """How many bytes of the call of `p` lie in the record that it is at."""
     file, at = process[p, fs.FILE], _offset(process, of_file, p)
     n_bytes = min(process[p, fs.END] - process[p, fs.AT], record_bytes[file] - at % record_bytes[file])
     return min(n_bytes, of_file[file, fs.PAGE]) if process[p, fs.OPERATION] == WAL_CREATE else n_bytes
@@ -53,6 +55,7 @@ def piece_bytes(process, of_file, record_bytes, p):
 
 @part
 def next_piece(m, p):
+    """The call of `p` goes on to its next record, whose blocks are looked up from the top of the tree."""
     m.process[p, fs.LEVEL], m.process[p, fs.HAS_RECORD] = m.files.n_levels[m.process[p, fs.FILE]] - 1, 0
     m.process[p, fs.IS_SHOWN] = m.process[p, fs.ROW] = m.process[p, fs.N_FETCHES] = 0
 

@@ -58,6 +58,8 @@ class Group(NamedTuple):
 
 
 class Pool(NamedTuple):
+    """The devices of a pool by what they are for: data, log, cache."""
+
     data: Group = Group()
     log: Group | None = None  # separate log devices
     cache: Group | None = None  # cache devices, L2ARC
@@ -148,6 +150,8 @@ class Places(NamedTuple):
 
 
 class Tally(NamedTuple):
+    """What a run counts: calls, I/Os of devices, and how many calls are under way."""
+
     counts: np.ndarray  # see stats.COUNTS
     per_second: np.ndarray  # [count, second]
     devices: np.ndarray  # [group, DEVICE_COUNTS]; see stats.DEVICE_READS
@@ -227,6 +231,7 @@ class Store(NamedTuple):
 
 @kernel
 def count(tally, kind, n, now):
+    """`n` more of `kind`, in all and in this second."""
     tally.counts[kind] += n
     second = now // SECOND_NS
     if second < tally.per_second.shape[1]:
@@ -271,6 +276,7 @@ def wake_waiting(m):
 
 @kernel
 def settings_of(rows, log):
+    """Settings of the intent log `log`, out of its row."""
     return ZilSettings(
         has_log_device=rows[log, _OF_ZIL.has_log_device], throughput=rows[log, _OF_ZIL.throughput],
         disabled=rows[log, _OF_ZIL.disabled], no_cache_flush=rows[log, _OF_ZIL.no_cache_flush])
@@ -278,5 +284,6 @@ def settings_of(rows, log):
 
 @kernel
 def vdev_of(vdevs, vdev):
+    """Parameters of the vdev `vdev`, out of its row."""
     return VdevParams(kind=vdevs[vdev, fs.KIND], n_children=vdevs[vdev, fs.N_CHILDREN], n_parity=vdevs[vdev, fs.N_PARITY],
                       ashift=vdevs[vdev, fs.ASHIFT])

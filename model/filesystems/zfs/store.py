@@ -101,11 +101,13 @@ def _time_of(n_ready, clock, calendar):
 
 @part
 def next_time(m):
+    """When the store does something next [ns]: now, if a task can go on."""
     return _time_of(m.n_ready, m.clock, m.calendar)
 
 
 @part
 def store_event(m, calendar, now):
+    """The next event: a task goes on, or a device, a timer or the sync is due. All I/Os of it are then issued."""
     m.clock[0] = now
     if ring.n_in(m.n_ready) != 0:
         _task_goes_on(m, calendar, now)
@@ -122,6 +124,7 @@ def store_event(m, calendar, now):
 
 @part
 def take_calls(m, calls, calendar, now):
+    """All new calls of the database begin."""
     for i in range(calls.n_out[0]):
         m.clock[0] = now
         begin(m, now, calls.outbox[i], calls.row)
@@ -138,6 +141,7 @@ def _is_of_log(operation):
 
 @part
 def take_calls_of_two(store, calls, calendar, now):
+    """All new calls of the database begin, those of its log in the pool of the log."""
     for i in range(calls.n_out[0]):
         p = calls.outbox[i]
         if _is_of_log(calls.row[p, call.OPERATION]):
@@ -151,11 +155,13 @@ def take_calls_of_two(store, calls, calendar, now):
 
 @part
 def next_time_of_two(store):
+    """When either of the two pools does something next [ns]."""
     return min(next_time(store.data), next_time(store.log))
 
 
 @part
 def event_of_two(store, calendar, now):
+    """The next event of the two pools; at equal times it is that of the data."""
     if next_time(store.data) <= next_time(store.log):
         store_event(store.data, calendar, now)
     else:

@@ -26,6 +26,7 @@ BLOCK, VDEV_FLUSH, LABEL = range(3)  # values of column KIND_WANTED of Zfs.wante
 
 @kernel
 def want(wanted, n_wanted, kind, where, n_bytes, owner, priority, entry):
+    """An I/O or a flush is wanted, and made when the event is over."""
     i = n_wanted[0]
     wanted[i, fs.KIND_WANTED], wanted[i, fs.WHERE], wanted[i, fs.LENGTH] = kind, where, n_bytes
     wanted[i, fs.OWNER], wanted[i, fs.PRIORITY], wanted[i, fs.ENTRY] = owner, priority, entry

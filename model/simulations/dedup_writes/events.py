@@ -35,6 +35,7 @@ AT_ONCE = 64  # blocks of the table sent in one event
 
 @kernel
 def disk_event(m, leaves, now, leaf):
+    """A disk has done its command: whoever waits for its I/Os goes on, and the next command starts."""
     io = disk_done(leaves, now, leaf)
     while io != NIL:
         thread = answered(leaves, now, leaf, io)

@@ -16,6 +16,7 @@ from model.zfs.zil.commit import forget, group_synced, may_sync
 
 @kernel
 def turn_to_table(m, now):
+    """The data of the group are written; its blocks of the table follow."""
     m.group[at.PHASE] = TABLE
     m.threads[m.settings.threads + SYNC, at.STEP] = 0
     set_time(m.calendar, source_of(m, SYNC), now)
@@ -40,6 +41,7 @@ def take_block(m, now, thread):
 
 @part
 def begin_sync(m, now):
+    """The sync of the group that has quiesced begins: each thread takes a first block of it."""
     group = m.group
     group[at.SYNCING], group[at.N_SYNCING] = group[at.OPEN] - 1, group[at.N_QUIESCED]
     group[at.N_QUIESCED], group[at.PHASE] = -1, LOOKUPS
@@ -65,6 +67,7 @@ def quiesce(m, now):
 
 @part
 def end_sync(m, now):
+    """The group is on disk: its blocks of the table can be evicted, and what waited for it goes on."""
     group, tick = m.group, now // TICK_NS
     group_written(m.throttle, m.txg_params, group[at.SYNCING], now - m.throttle[throttled.SYNC_BEGAN], m.settings.max_limit)
     for i in range(group[at.N_DIRTY]):

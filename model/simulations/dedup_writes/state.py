@@ -69,6 +69,8 @@ class Settings(NamedTuple):
 
 
 class Machine(NamedTuple):
+    """All state of a pool with dedup, in arrays that kernels change in place."""
+
     settings: Settings
     calendar: Calendar  # disks, threads, the sync thread, the writer, the cache device's feed, each second
     arc: Arc

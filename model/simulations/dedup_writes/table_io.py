@@ -24,12 +24,14 @@ ALIQUOT_BYTES = 2**19  # to one disk before the next: metaslab_aliquot
 
 @kernel
 def draw(m):
+    """The next of the uniform numbers, 0 to 1, that were drawn before the run; they come round again."""
     m.group[at.DRAWN] += 1
     return m.uniform[m.group[at.DRAWN] % N_DRAWN]
 
 
 @kernel
 def send(m, leaves, now, io):
+    """`io` goes to the queue of its leaf, whose disk starts if it is idle."""
     leaf = to_queue(leaves, now, io)
     if leaf >= 0:
         set_time(m.calendar, leaf, start_disk(leaves, now, leaf))
@@ -61,6 +63,7 @@ def write_next(m, leaves, now, n_bytes):
 
 @kernel
 def is_of_table(m, block):
+    """Whether `block` is of the dedup table, indirect blocks included; else it is of the file."""
     return block < m.levels[len(m.levels) - 1]
 
 

@@ -116,6 +116,7 @@ def take(semaphores, taker):
 
 
 def new_semaphores(workload):
+    """The semaphores as FileBench makes them: no posts yet, and nobody asleep."""
     n = workload.n_writers + 1
     room, wants = np.full(n, workload.writer_high_water), np.full(n, workload.writer_posts)
     room[LOG_WRITER], wants[LOG_WRITER] = workload.log_high_water, workload.log_posts

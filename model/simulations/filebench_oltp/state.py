@@ -97,6 +97,8 @@ class Tasks(NamedTuple):
 
 
 class Threads(NamedTuple):
+    """What each shadow and each writer is at, and what was drawn for it."""
+
     n_done: np.ndarray  # per thread, shadows first, then writers: operations drawn
     next_taker: np.ndarray  # per shadow: whom it posts to next
     stage: np.ndarray  # per writer: ISSUE, TAKE or REAP

@@ -23,6 +23,7 @@ from model.zfs.vdev.leaves import ask
 
 @part
 def begin(tasks, files, now, task, file, record, n_records):
+    """`task` begins with an operation on `n_records` records of `file`, from the top of its tree."""
     tasks.rows[task, oltp.FILE] = file
     tasks.rows[task, oltp.RECORD] = record
     tasks.rows[task, oltp.N_RECORDS] = n_records
@@ -115,6 +116,7 @@ def look(m, leaves, now, task):
 
 @part
 def finish_read(m, now, task):
+    """A read returns: it is counted, and the shadow process computes before its next one."""
     n, began = m.tally.counts[oltp.READS_DONE], m.tasks.rows[task, oltp.BEGAN]
     m.tally.response_ns[n] = now - began
     m.tally.response_at[n] = now

@@ -21,6 +21,7 @@ from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 
 @kernel
 def slot_of(txg):
+    """Which of the TXG_SIZE places group `txg` has."""
     return txg % TXG_SIZE
 
 

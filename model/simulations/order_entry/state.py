@@ -106,12 +106,15 @@ class Sources(NamedTuple):
 
 
 def sources_of(orders, n_leaves):
+    """Numbers of the sources of events: disks first, then the sync, a timer, shares, writers and users."""
     n, log_writer = n_leaves, n_leaves + 2 + orders.n_shares
     return Sources(sync=n, timer=n + 1, shares=n + 2, log_writer=log_writer, writers=log_writer + 1,
                    users=log_writer + 1 + orders.n_writers)
 
 
 class Machine(NamedTuple):
+    """All state of the order entry on its pool, in arrays that kernels change in place."""
+
     orders: Orders
     users: np.ndarray  # [user, column]; see order.DOING
     doing_ns: np.ndarray  # per doing: time that users have spent so

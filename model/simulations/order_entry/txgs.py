@@ -60,6 +60,7 @@ class Ageing(NamedTuple):
 
 @kernel
 def sync_task(m):
+    """The number of the task that syncs groups."""
     return m.orders.n_users + m.orders.n_shares + 1
 
 

@@ -223,6 +223,7 @@ def rules_of(name: str, sheet: SheetParams | None = None, drawn_ns: Sequence[int
 
 
 def new_recorder(thread: int = -1, leaf: int = -1, n: int = 0) -> Recorder:
+    """A recorder of up to `n` rows a table, of one thread and one leaf; without arguments it records nothing."""
     return Recorder(
         thread=thread, leaf=leaf, n=np.zeros(watched.N_TABLES, np.int64),
         activities=np.zeros((n, watched.N_ACTIVITY_COLUMNS), np.int64),

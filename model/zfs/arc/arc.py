@@ -70,6 +70,8 @@ from model.zfs.arc.lists import (
 
 
 class ArcParams(NamedTuple):
+    """Sizes and ages of the ARC: limits in B, ages in ticks of 10 ms."""
+
     c_bytes: int  # B, arc_c
     meta_limit_bytes: int  # B, arc_meta_limit
     promote_ticks: int = 6  # hz >> 4, of 100 Hz

@@ -60,6 +60,7 @@ def _list_of(arc, node):
 
 @kernel
 def unlist(arc, node):
+    """The block of `node` can no longer be evicted, and leaves its list."""
     nodes = arc.nodes
     older, newer = int(nodes[node, header.OLDER]), int(nodes[node, header.NEWER])
     nodes[older, header.NEWER] = newer
@@ -114,6 +115,7 @@ def has_nodes(arc, n):
 
 @kernel
 def take_node(arc):
+    """The number of a node that no block has."""
     node = arc.scalars[scalar.FREE]
     if node != NIL:
         arc.scalars[scalar.FREE] = int(arc.nodes[node, header.NEWER])
@@ -163,6 +165,7 @@ def hold(arc, node):
 
 @kernel
 def release(arc, node):
+    """One hold less on the block of `node`; without any it can be evicted, unless it is anonymous."""
     arc.nodes[node, header.HOLDS] -= 1
     if arc.nodes[node, header.HOLDS] == 0 and arc.nodes[node, header.STATE] != ANONYMOUS:
         enlist(arc, node)

@@ -44,6 +44,7 @@ class Txgs(NamedTuple):
 
 @kernel
 def has_room(txgs, n_blocks):
+    """Whether the open group can take `n_blocks` more blocks."""
     return txgs.quarters[txgs.open_txg[0] % TXG_SIZE, dirtied.N_USED] + n_blocks < txgs.room
 
 

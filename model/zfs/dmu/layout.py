@@ -101,6 +101,8 @@ class Sizes(NamedTuple):
 
 
 class Layout(NamedTuple):
+    """Where each block of all files lies on disk, as arrays over blocks."""
+
     place: np.ndarray  # of each block's first copy: leaf << 48 | offset
     second: np.ndarray  # of each indirect block's second copy
     n_bytes: np.ndarray  # of each indirect block

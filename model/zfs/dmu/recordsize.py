@@ -49,11 +49,13 @@ class Records(NamedTuple):
 
 @kernel
 def first_record(records, offset):
+    """The number of the record that byte `offset` of a file is in."""
     return offset // records.record_bytes
 
 
 @kernel
 def last_record(records, offset, n_bytes):
+    """The number of the record that the last of `n_bytes` from `offset` on is in."""
     return (offset + n_bytes - 1) // records.record_bytes
 
 

@@ -127,6 +127,7 @@ def weigh(pool, m):
 
 @kernel
 def weigh_vdev(pool, vdev):
+    """All metaslabs of a vdev get their weights anew."""
     for m in range(pool.vdevs.first_ms[vdev], pool.vdevs.first_ms[vdev] + pool.vdevs.n_ms[vdev]):
         weigh(pool, m)
 
@@ -184,6 +185,7 @@ def _load(pool, m):
 
 @part
 def unload(pool, m):
+    """The space map of metaslab `m` leaves memory."""
     free_map.unload(pool, m)
     pool.loaded[m] = 0
     pool.counters.n_unloads[0] += 1

@@ -34,11 +34,13 @@ def largest(pool, m):
 
 @kernel
 def is_fragmented(pool, m):
+    """Whether the picker calls the free space of metaslab `m` fragmented (spec 2.5)."""
     return pickers.is_fragmented(pool.maps, m, pool.params.picker)
 
 
 @kernel
 def n_free_segments(pool, m):
+    """How many free segments metaslab `m` has."""
     return pool.maps.n_segments[m]
 
 
@@ -58,6 +60,7 @@ def unload(pool, m):
 
 @kernel
 def look_ahead(pool, source, m):
+    """Nothing: of trees, the processor fetches nothing early."""
     pass
 
 

@@ -74,6 +74,7 @@ def note_dirty(state, params, txg, n_bytes):
 
 @kernel
 def open_group(state, txg):
+    """Group `txg` opens, with nothing dirty in it."""
     state[throttled.DIRTY + txg % TXG_SIZE] = 0
 
 
@@ -171,6 +172,7 @@ def to_scale(params: TxgParams, k: float) -> TxgParams:
 
 
 def new_throttle(min_limit=MIN_LIMIT):
+    """The state of a pool that has synced nothing: its limit is the smallest [B]."""
     state = np.zeros(throttled.N_STATE, np.int64)
     state[throttled.LIMIT] = min_limit
     return state

@@ -274,6 +274,7 @@ def write(cache, params, leaf, offset, n_bytes):
 
 
 def line_bytes(params):
+    """Bytes of a line of the vdev cache."""
     return 1 << params.line_shift
 
 

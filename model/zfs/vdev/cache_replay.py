@@ -170,11 +170,13 @@ def operations(tick: Sequence[int] | np.ndarray, kind: Values, offset: Values, n
 
 
 def new_fills(params: VdevCacheParams) -> Fills:
+    """Room for all fills that may be under way at once, one for each line."""
     n = max(1, max_lines(params))
     return Fills(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 def new_decisions(n: int) -> Decisions:
+    """Room for what becomes of `n` operations, arrays of int64 (n,)."""
     nowhere, zeros = (lambda: np.full(n, NOWHERE, np.int64)), (lambda: np.zeros(n, np.int64))
     return Decisions(
         outcome=zeros(), fill=nowhere(), evicted=nowhere(), completed=nowhere(), unannounced=zeros(), n_lines=zeros(),

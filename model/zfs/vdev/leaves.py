@@ -66,6 +66,8 @@ class Recorder(NamedTuple):
 
 
 class Leaves(NamedTuple):
+    """All leaves of a pool: caches, queues and drives, in arrays that are common to them."""
+
     cache_params: VdevCacheParams
     cache: VdevCache
     queue_params: VdevQueueParams
@@ -119,6 +121,7 @@ def record_command(recorder, pool, now, leaf, ends):
 
 @part
 def leaf_io(pool, leaf, kind, offset, n_bytes, now, priority, owner):
+    """The number of a new I/O of `n_bytes` at `offset` [B] of `leaf`, for `owner`. It is not queued yet."""
     io = new_io(pool.queue, pool.queue_params, kind, offset, n_bytes, now // TICK_NS, priority, 0)
     pool.leaf_of[io] = leaf
     pool.owner[io] = owner

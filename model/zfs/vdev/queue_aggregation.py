@@ -40,6 +40,7 @@ ALL_MARKS = OPTIONAL | NODATA | INHERITED
 
 @kernel
 def end_of(queue, io):
+    """The first byte behind an I/O."""
     return queue.offset[io] + queue.n_bytes[io]
 
 

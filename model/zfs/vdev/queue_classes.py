@@ -82,6 +82,7 @@ def async_writes(classes, dirty, max_dirty):
 
 @kernel
 def class_of(queue, io):
+    """The class of an I/O in the vdev queue."""
     return int(queue.marks[io]) >> CLASS_SHIFT
 
 

@@ -28,6 +28,7 @@ from model.zfs.vdev import control_columns as window
 
 @kernel
 def places(queue, params, leaf):
+    """How many units the leaf may have on its device at a time."""
     return params.max_pending if params.dynamic_pending_ns == 0 else queue.control[leaf, window.PLACES]
 
 

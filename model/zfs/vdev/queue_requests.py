@@ -28,6 +28,8 @@ OLDEST, N_UNITS, FREE_AT, HELD_BACK = 0, 1, 2, 3  # of the ring; ns when the old
 
 
 class Device(NamedTuple):
+    """A leaf's queue with its device, and counts of what went to it."""
+
     queue: VdevQueue
     ring: np.ndarray  # int64: units on the device, in order of issue
     issued: np.ndarray  # int64[ramp_rate]

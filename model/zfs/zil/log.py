@@ -101,6 +101,7 @@ class Zil(NamedTuple):
 
 @kernel
 def round_up(n_bytes, unit):
+    """`n_bytes` as a whole number of `unit` [B]."""
     return (n_bytes + unit - 1) // unit * unit
 
 

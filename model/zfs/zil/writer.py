@@ -42,6 +42,7 @@ LOG_BLOCK, FILE_BLOCK, FLUSH, CREATE = range(4)  # what the caller has to do: in
 
 @kernel
 def put(zil, kind, n_bytes, target, which):
+    """The simulation is told what to do for the log: `kind` with so many bytes for `target`."""
     row = zil.n_out[0]
     zil.outbox[row, intent.TO_DO], zil.outbox[row, intent.TO_DO_BYTES] = kind, n_bytes
     zil.outbox[row, intent.TO_DO_TARGET], zil.outbox[row, intent.TO_DO_WHICH] = target, which
@@ -121,6 +122,7 @@ def _goes_along(zil, params, log, entry):
 
 @kernel
 def unlink(zil, log, before, entry):
+    """`entry`, which follows `before`, leaves the list of its log."""
     following = zil.entries[entry, intent.FOLLOWING]
     if before == NIL:
         zil.logs[log, intent.FIRST] = following
@@ -134,6 +136,7 @@ def unlink(zil, log, before, entry):
 
 @kernel
 def give_back(zil, entry):
+    """The place of `entry` is free for another."""
     zil.entries[entry, intent.FOLLOWING] = zil.free[0]
     zil.free[0] = entry
 
@@ -168,6 +171,7 @@ def _walk(zil, params, settings, log, txg):
 
 @kernel
 def become_writer(zil, log, task, file, up_to):
+    """`task` is now the one that writes the log, for `file` and entries up to `up_to`."""
     logs = zil.logs
     logs[log, intent.WRITER], logs[log, intent.WRITER_FILE], logs[log, intent.WRITER_UP_TO] = task, file, up_to
 

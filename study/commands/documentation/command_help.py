@@ -13,11 +13,13 @@ def commands() -> str:
 
 
 def verbs(command: object, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """All verbs below a command, each as its words."""
     below = getattr(command, "commands", {})
     return [words, *(verb for name, subcommand in below.items() for verb in verbs(subcommand, (*words, name)))]
 
 
 def help_of(words: tuple[str, ...]) -> str:
+    """What a verb prints for `--help`, without colours, at a fixed width."""
     from typer.testing import CliRunner
 
     from study.commands import main as cli

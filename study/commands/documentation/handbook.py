@@ -43,6 +43,7 @@ def _made(block: re.Match) -> str:
 
 
 def out_of_date() -> list[Path]:
+    """Pages whose made parts are not what would be made today."""
     return [path for path, text in pages().items() if path.read_text() != text]
 
 

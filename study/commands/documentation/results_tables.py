@@ -30,9 +30,11 @@ class Results:
         return re.sub(r"(?<=\d)(?=(\d{3})+$)", " ", shown) if re.fullmatch(r"-?\d{5,}", shown) else shown.replace("-", "−")
 
     def span(self, name: str, form: str = ".0f") -> str:
+        """Both ends of an interval in words."""
         return f"{self(f'{name}-low', form)} to {self(f'{name}-high', form)}"
 
     def grade(self, claim: str) -> str:
+        """The grade of a claim."""
         return self.claims[claim]["grade"]
 
     def grades(self, *starts: str) -> str:
@@ -47,6 +49,7 @@ class Results:
 
 
 def committed() -> Results:
+    """The results in `paper/results.json`, by name."""
     return Results(results.committed())
 
 
@@ -271,6 +274,7 @@ def example() -> str:
 
 
 def behind() -> str:
+    """The table of what stands behind the claims: parts of each interval, and runs at full size."""
     n = committed()
     full = "04_oltp_gain/full.age-"
     rows = [
@@ -305,6 +309,7 @@ def behind() -> str:
 
 
 def ladders() -> str:
+    """The table of the ladders' steps: published and simulated factors, and grades."""
     n, targets = committed(), claims.targets().set_index("claim_id").value
     rows = []
     for ladder, name, steps in LADDERS:
@@ -332,6 +337,7 @@ def _factor(x: float) -> str:
 
 
 def trials() -> str:
+    """The table of the blind trials: how many rates and ratios came out as predicted."""
     n, rows = committed(), []
     for trial, of, ratios in (("first", "blind", "ratios"), ("second", "second", "second_ratios"),
                               ("third", "third", "third_ratios"), ("fourth", "fourth", "fourth_ratios")):

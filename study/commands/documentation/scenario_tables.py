@@ -26,6 +26,7 @@ SECTIONS = (
 
 
 def examples() -> str:
+    """The table of scenarios in `data/scenarios`."""
     folder = ROOT / "data" / "scenarios"
     return table(("in `data/scenarios`", "what it is"),
                  [(f"`{path.stem}`", scenario.read(path).title) for path in sorted(folder.glob("*.toml"))])
@@ -56,6 +57,7 @@ def settings() -> str:
 
 
 def names_of_eras() -> str:
+    """All builds that a scenario may name, as a block of text."""
     return "\n".join(["```text", ", ".join(eras.ERAS), "```"])
 
 

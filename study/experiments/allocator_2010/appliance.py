@@ -107,6 +107,7 @@ class Setup(Protocol):
 
 
 def drive(machine: Setup) -> Drive:
+    """The drive of a set-up, of fixed service time if that is given."""
     return _drive(machine.disk, machine.service_ns)
 
 

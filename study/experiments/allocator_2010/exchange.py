@@ -142,7 +142,7 @@ def table(runs: Runs) -> pd.DataFrame:
 
 
 def gain(runs: Runs) -> float:
-    """%"""
+    """By how much more Exchange transfers by the new rules than by the old ones [%]."""
     before, after = (quantities(x, runs.machine)[TRANSFERS] for _, x in runs.items())
     return EFFECT.percent(after / before)
 

@@ -33,10 +33,12 @@ WARM_S, WINDOW_S = 128.0, 1664.0    # of each run of 30 minutes: as `04_oltp_gai
 
 
 def machine() -> Setup:
+    """The set-up at full size, by best guess."""
     return setup(n_users=64, record_kib=4, scale=1, group_scale=1, warm_s=WARM_S, window_s=WINDOW_S)
 
 
 def simulate(n_runs: int = N_RUNS) -> dict[float, Comparison]:
+    """`n_runs` test runs by old and by new rules, on a fresh and on an aged pool, by the age of the pool."""
     best = machine()
     return {age: compare(best._replace(age=age), n_runs, SEED) for age in (NEVER_REWRITTEN, best.age)}
 

@@ -61,9 +61,11 @@ class Series(NamedTuple):
 
     @property
     def tps(self) -> np.ndarray:
+        """Transactions per second of each run."""
         return self.table[self.table.name == TPS].value.to_numpy()
 
     def first(self, n_runs: int) -> "Series":
+        """The first `n_runs` runs alone."""
         return Series(self.table[self.table.run < n_runs], self.pool.iloc[:n_runs])
 
 
@@ -123,8 +125,10 @@ def cv(tps: np.ndarray) -> float:
 
 
 def gain(before: np.ndarray, after: np.ndarray) -> float:
+    """How much more the runs of `after` did on average than those of `before` [%]."""
     return 100 * (after.mean() / before.mean() - 1)
 
 
 def reduction(before: np.ndarray, after: np.ndarray) -> float:
+    """By how much the coefficient of variation is smaller in `after` than in `before` [%]."""
     return 100 * (1 - cv(after) / cv(before))

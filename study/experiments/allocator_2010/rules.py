@@ -30,6 +30,7 @@ ALL: dict[str, tuple[str, tuple[str, str]]] = {         # and all of them
 
 
 def old_rules() -> MetaslabParams:
+    """The allocator's parameters before 2010.Q1."""
     return era(OLD).metaslab
 
 

@@ -87,6 +87,7 @@ def setup(*, n_slabs: int, slab_mib: int, record_kib: int, fill: float, age: flo
 
 
 def work_of(machine: Setup) -> Rewrites:
+    """What is rewritten: how many records, in how many groups, beside how many log blocks."""
     room = machine.n_slabs * machine.slab_bytes // machine.record_bytes
     per_txg = max(1, round(machine.txg_share * machine.slab_bytes / machine.record_bytes))
     n_records = max(1, round(machine.fill * room))
@@ -266,6 +267,7 @@ def good_by_fill(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def not_modelled(quantity: str) -> str:
+    """Why a published quantity has no simulated one."""
     return f"the simulation has no {quantity}"
 
 

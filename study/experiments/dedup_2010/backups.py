@@ -56,6 +56,7 @@ def ratio(n_backups: float, share: float) -> float:
 
 
 def gain(n_backups: float, load: str, changes: float, hot_accesses: float, seed: int) -> float:
+    """How many times as well 8K blocks dedup as 128K ones, after `n_backups`."""
     small, large = shares(load, changes, hot_accesses, seed)
     return ratio(n_backups, small) / ratio(n_backups, large)
 
@@ -113,10 +114,12 @@ def conditions(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def not_modelled(quantity: str) -> str:
+    """Why a published quantity has no simulated one."""
     return f"the model of backups has no {quantity}"
 
 
 def verdict(scores: pd.DataFrame) -> str:
+    """The grade of the claim in one sentence, with its interval and what was published."""
     score = scores.set_index("claim").loc["dedup-ratio"]
     return (f"{score['grade']}: 8K blocks dedup {score['unfitted 5 %']:.1f} to {score['unfitted 95 %']:.1f} times as well "
             f"as 128K, said: up to {score['published']:.0f}")

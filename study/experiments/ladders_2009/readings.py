@@ -33,6 +33,7 @@ class Choice(NamedTuple):
 
 
 class Switch(NamedTuple):
+    """A reading that the slides leave open: all choices that it has, and the one taken by best guess."""
     name: str
     words: str              # of the slides, that leave it open
     central: str
@@ -41,12 +42,14 @@ class Switch(NamedTuple):
 
 
 class Rung(NamedTuple):
+    """A step of a ladder: its published run, its words, and what it sets."""
     run: str                # of data/published
     words: str
     sets: dict              # against the rung before
 
 
 class Ladder(NamedTuple):
+    """Steps of tuning on one machine, each against the one before, and what is open of them."""
     name: str
     base: dict              # a scenario, the first rung
     rungs: tuple[Rung, ...]

@@ -270,6 +270,7 @@ def metrics(x: Climb, ladder: str) -> pd.DataFrame:
 
 
 def not_modelled(quantity: str) -> str:
+    """Why a published quantity has no simulated one."""
     return f"{quantity} is nothing that a run gives"
 
 

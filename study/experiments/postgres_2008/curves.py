@@ -46,6 +46,7 @@ class Run(NamedTuple):
 
     @property
     def t(self) -> np.ndarray:
+        """The middle of each step [s]."""
         return (np.arange(len(self.tpm)) + 0.5) * self.step_s
 
 
@@ -89,6 +90,7 @@ def share_above(values: np.ndarray, level: float) -> float:
 
 
 def writes(run: Run, timeout_s: int, group: str = "data") -> dict[str, float]:
+    """Bandwidth of writes [MB/s], how long they last in a checkpoint [s], and their rate [1/s], after a first timeout."""
     later = run.t >= timeout_s
     written = smooth(run.written_mb[group], 30, run.step_s)[later]
     middle = _middle(written)
@@ -108,6 +110,7 @@ def folded(values: np.ndarray, step_s: int, period_s: int) -> np.ndarray:
 
 
 def burst(run: Run, period_s: int, group: str = "data") -> dict[str, float]:
+    """How long the writes of a period burst [s], how high their bandwidth is [MB/s], and how it falls."""
     rate = folded(smooth(run.writes[group], 10, run.step_s), run.step_s, period_s)
     written = folded(smooth(run.written_mb[group], 10, run.step_s), run.step_s, period_s)
     background = float(np.median(rate[len(rate) // 2:]))

@@ -34,6 +34,7 @@ LOADS: dict[str, tuple[str, dict]] = {           # in the run store's words: lab
 
 
 class Column(NamedTuple):
+    """A column of a table: which quantity of which test, in which unit."""
     test: str
     quantity: str
     label: str

@@ -225,6 +225,7 @@ PHASES = "write.phases"         # as many of them as there are in a second of wr
 
 
 def quantities(test_run: Run) -> dict[str, float]:
+    """What is compared of a test run: the measures of its curve of TPS."""
     return curves.of(test_run, TESTS[test_run.name].timeout_s)
 
 
@@ -270,6 +271,7 @@ def _with_ratios(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def why_not(quantity: str) -> str:
+    """Why a published quantity has no simulated one."""
     return f"no curve of the model is read for {quantity}"
 
 

@@ -205,6 +205,7 @@ def metrics(runs: Runs) -> pd.DataFrame:
 
 
 def responses_ms(runs: Runs) -> dict[str, np.ndarray]:
+    """Response times of all reads [ms], before and after."""
     return {variant: x.response_ns / 1e6 for variant, x in runs.items()}
 
 

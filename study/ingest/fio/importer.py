@@ -10,6 +10,7 @@ TOOL = "fio"
 
 
 def kind(name: str, head: str) -> str | None:
+    """Which file of fio this is by its name and its beginning, or None."""
     if logs.HISTOGRAM.fullmatch(name) and (not head.strip() or re.match(r"\d+, \d+, ", head)):
         return "histogram"
     if logs.LOG.fullmatch(name) and (not head.strip() or logs.ROW.fullmatch(head.splitlines()[0].strip())):
@@ -22,6 +23,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that the output of one run says, with its logs. Damaged if there are several outputs."""
     reading = Reading(tool=TOOL)
     outputs = [source for source in sources if source.kind in ("json", "terse", "failed")]
     refuse_several(outputs)

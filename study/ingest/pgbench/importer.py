@@ -11,6 +11,7 @@ TOOL = "pgbench"
 
 
 def kind(name: str, head: str) -> str | None:
+    """Which file of pgbench this is by its name and its beginning, or None."""
     rows = [line for line in head.splitlines()[:50] if line.strip()]
     if rows and sum(bool(transaction_log.ROW.fullmatch(row)) for row in rows[:5]) * 2 > len(rows[:5]):
         return "log"
@@ -30,6 +31,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that the files of one run say. Damaged if they are of several runs."""
     reading = Reading(tool=TOOL)
     texts = [source for source in sources if source.kind in ("text", "command")]
     summaries = [source.name for source in texts if summary.read(reading, source)]

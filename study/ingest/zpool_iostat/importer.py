@@ -13,6 +13,7 @@ TOOL = "zpool iostat"
 
 
 def kind(name: str, head: str) -> str | None:
+    """Which output of zpool iostat this is by its beginning, or None."""
     rows = [line for line in head.splitlines() if line.strip()]
     for row in rows[:60]:
         words = row.split()
@@ -40,6 +41,7 @@ def kind(name: str, head: str) -> str | None:
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
+    """All that zpool iostat printed. Damaged if there are several outputs of a kind."""
     reading = Reading(tool=TOOL)
     kinds = [source.kind for source in sources]
     if len(set(kinds)) != len(kinds):

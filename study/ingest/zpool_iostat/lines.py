@@ -51,10 +51,12 @@ def _cell(word: str) -> Cell:
 
 
 def is_value(word: str) -> bool:
+    """Whether a word is a number with or without a unit, or - for none."""
     return word == "-" or bool(VALUE.fullmatch(word))
 
 
 def is_time(line: str) -> bool:
+    """Whether a line is the time of a report: seconds since 1970, or a date."""
     return bool(EPOCH.fullmatch(line)) or _date(line) is not None
 
 
@@ -124,6 +126,7 @@ class Lines:
             return None
 
     def refuse(self, line: Line, reason: str) -> None:
+        """A line that is not read is noted with its reason."""
         self.reading.refuse(self.source.name, line.n, reason)
 
     def clock(self, stamps: list[float | None]) -> tuple[list[float], Clock]:
