@@ -8,7 +8,7 @@ from study import console
 from study.commands import result
 from study.documents import claims
 from study.grades import committed_intervals, grading
-from study.grades.left import MANY
+from study.grades.remaining_draws import MANY
 from study.project import data_file
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan

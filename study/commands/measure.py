@@ -153,7 +153,7 @@ def _say_plan(to_do: "Plan", rungs: "list[Rung]", label: str, version: str) -> N
 
 
 def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
-    from study.measure import explained, sets
+    from study.measure import prediction_gap, sets
     shown = console.table("rung", "TPS", "mean response, ms", "change")
     for rung in rungs:
         rates = [finished.tps for finished in done if finished.run.rung.name == rung.name]
@@ -161,7 +161,7 @@ def _say(rungs: "list[Rung]", done: "list[Done]", label: str) -> None:
         shown.add_row(rung.name, ", ".join(map(number, rates)), ", ".join(map(number, times)),
                       rung.change + (f" (unsafe: {rung.unsafe})" if rung.unsafe else ""))
     out.print(shown)
-    others = explained.others_share(sets.labelled(label))
+    others = prediction_gap.others_share(sets.labelled(label))
     if others == others:
         out.print(f"other programs took {others:.0%} of the processors meanwhile" + (
             "; for rates of the machine alone, measure while nothing else runs" * (others > DISTURBED)), soft_wrap=True)

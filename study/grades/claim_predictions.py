@@ -22,7 +22,7 @@ from study.documents import claims, priors
 from study.ensembles import effects, ensembles, intervals
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.intervals import Interval
-from study.grades import grading, left
+from study.grades import grading, remaining_draws
 from study.runs import record
 
 
@@ -114,7 +114,8 @@ def record_all(results: pd.DataFrame, notebook: str, why_not: Callable[[str], st
     for claim in of_notebook(notebook, runs):
         if claim.id in predicted:
             record.prediction(claim.id, *predicted[claim.id], identified(results, claim), n_draws(results),
-                              reach(results, claim), left.of(results, claim, _known_values(results, claim)).as_row())
+                              reach(results, claim),
+                              remaining_draws.of(results, claim, _known_values(results, claim)).as_row())
         else:
             record.not_modelled(claim.id, why_not((claim.predict or "").partition(" ")[2]))
 
@@ -125,7 +126,7 @@ def scores(results: pd.DataFrame, notebook: str) -> pd.DataFrame:
     targets, rows, predicted = claims.targets().set_index("claim_id"), [], predictions(results, notebook)
     for claim in (known for known in of_notebook(notebook) if known.id in predicted):
         target, (unfitted, fitted) = targets.loc[claim.id], predicted[claim.id]
-        of_left = left.of(results, claim, _known_values(results, claim))
+        of_left = remaining_draws.of(results, claim, _known_values(results, claim))
         case = grading.Case(
             published=(target["low"], target["high"]), unfitted=(unfitted.low, unfitted.high),
             fitted=fitted and (fitted.low, fitted.high),

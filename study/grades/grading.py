@@ -2,7 +2,7 @@
 
     grading.given(case)      one of GRADES: by the draws that show the baseline, where there are enough
     grading.grade(...)       by intervals and single changes, the rule before that one
-    grading.grade_left(...)  by what is left of the draws: see study.grades.left
+    grading.grade_left(...)  by what is left of the draws: see study.grades.remaining_draws
     grading.why(case)        the reason of a grade
     grading.of_runs(c, runs) the grade of every claim that these runs predict, from the run store
     grading.fell(was, now)   claims whose grade got worse
@@ -18,7 +18,7 @@ from study.documents import audit
 from study.documents.claims import Interval
 from study.documents.published import refuse_duplicates
 from study.errors import UserError
-from study.grades.left import MANY, TOLERANCE, Left
+from study.grades.remaining_draws import MANY, TOLERANCE, Left
 from study.words import counted
 
 # Grades, best first. Thresholds were fixed before anything was scored.

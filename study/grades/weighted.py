@@ -3,9 +3,9 @@
     table = weighted.table(results, "06_exchange", "exchange")
     weighted.sentence(table, "exchange-gain")
 
-The draws are those that a claim is graded by (`study.grades.left`), weighed anew. No grade is made with weights, and no draw
-is simulated again. Both ranges are 5 to 95 %, taken in the same way, so that only the odds differ. *Place* is the share of
-the draws below the published number. Of fewer than ENOUGH draws of equal weight nothing is said.
+The draws are those that a claim is graded by (`study.grades.remaining_draws`), weighed anew. No grade is made with
+weights, and no draw is simulated again. Both ranges are 5 to 95 %, taken in the same way, so that only the odds differ. *Place*
+is the share of the draws below the published number. Of fewer than ENOUGH draws of equal weight nothing is said.
 """
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pandas as pd
 from study.documents import claims, odds
 from study.ensembles import ensembles
 from study.ensembles.intervals import TAIL
-from study.grades import claim_predictions, left
+from study.grades import claim_predictions, remaining_draws
 
 ENOUGH = 10             # draws of equal weight that say as much
 ENDS = (TAIL, 0.5, 1 - TAIL)
@@ -26,7 +26,7 @@ def table(results: pd.DataFrame, notebook: str, experiment: str) -> pd.DataFrame
     of_choices, targets = odds.read(experiment), claims.targets().set_index("claim_id")
     draws, rows = ensembles.unfitted(results), []
     for claim, outcome in claim_predictions.outcomes(results, notebook):
-        of_left = left.draws_left(draws, claim, outcome)
+        of_left = remaining_draws.draws_left(draws, claim, outcome)
         weight = odds.weights(of_choices, draws.loc[of_left.index])
         n_effective, value = odds.effective(weight), float(targets.loc[claim.id, "value"])
         equal = _described(of_left, pd.Series(1.0, index=of_left.index), value, len(of_left))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from study import errors
-from study.machines import unfelt as unfelt_settings
+from study.machines import settings_without_effect
 
 BYTES = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -74,7 +74,7 @@ def check(database: str, conf: dict) -> dict:
     that are wrong."""
     file, known = KNOWN[database]
     conf = {name: value for name, value in conf.items()
-            if not unfelt(database, name) and not unfelt_settings.is_as_simulated(name, value)}
+            if not unfelt(database, name) and not settings_without_effect.is_as_simulated(name, value)}
     values: dict[str, Any] = {}
     complaints = []
     if wrong := [name for name in conf if name not in known]:
@@ -128,11 +128,11 @@ def _without_prefix(name: str, value: object) -> tuple[str, object]:
     if name != written and not _is_known("innodb", name) and PREFIX.fullmatch(name) is None:
         return written, value
     match = PREFIX.fullmatch(name)
-    if match is None or name in unfelt_settings.NEAREST:
+    if match is None or name in settings_without_effect.NEAREST:
         return name, value
     prefix, bare = match.groups()
     is_switch = bare in INNODB and INNODB[bare].kind == "switch"
-    if not is_switch and (prefix == "skip" or not (bare in unfelt_settings.NEAREST or unfelt("innodb", bare))):
+    if not is_switch and (prefix == "skip" or not (bare in settings_without_effect.NEAREST or unfelt("innodb", bare))):
         return name, value
     return bare, "on" if (prefix == "enable") != (_word(value) in ("0", "off", "false", "no")) else "off"
 
@@ -144,17 +144,17 @@ def split(database: str, shown: dict[str, str]) -> tuple[dict[str, str], int]:
 
 
 def _is_known(database: str, name: str) -> bool:
-    return name in KNOWN[database][1] or name in unfelt_settings.NEAREST or bool(unfelt(database, name))
+    return name in KNOWN[database][1] or name in settings_without_effect.NEAREST or bool(unfelt(database, name))
 
 
 def unfelt(database: str, name: str) -> str:
     """Why a setting has no effect here; "" if it has, or is not known."""
-    return "" if name in KNOWN[database][1] else unfelt_settings.why(database, name)
+    return "" if name in KNOWN[database][1] else settings_without_effect.why(database, name)
 
 
 def _and_nearest(name: str, known: dict) -> str:
     """A name that is not simulated, and what to do."""
-    return f"'{name}' that is simulated; " + (unfelt_settings.NEAREST.get(name) or errors.meant(
+    return f"'{name}' that is simulated; " + (settings_without_effect.NEAREST.get(name) or errors.meant(
         name, sorted(known), "leave it out, or look in docs/scenarios.md for those that are"))
 
 

@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 from model.zfs import eras
 from study import errors
 from study.errors import UserError
-from study.machines import conf, conf_files, not_simulated, unfelt
+from study.machines import conf, conf_files, not_simulated, settings_without_effect
 from study.machines.base_section import Section, every_kind
 from study.machines.database import COUNTED, NAMED, Innodb, Oracle, Postgres, Script
 from study.machines.storage import GIB, PARITY, Devices, Pool, Ufs, Zfs, Zvol
@@ -202,7 +202,7 @@ def _with_settings(content: dict, path: Path) -> dict:
     read, is_of_server = conf_files.read(path.parent / file)
     if is_of_server:
         read, n_others = conf.split(kind, read)
-        read |= {unfelt.OTHERS: str(n_others)} if n_others else {}
+        read |= {settings_without_effect.OTHERS: str(n_others)} if n_others else {}
     return content | {"database": database | {"conf": conf.as_written(kind, read) | conf.as_written(kind, own)}}
 
 

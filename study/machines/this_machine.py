@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, get_args
 
 from study.errors import UserError
-from study.machines import conf, nearest_sheet, pool_lines, scenario, simulate, tool_output, unfelt
+from study.machines import conf, nearest_sheet, pool_lines, scenario, settings_without_effect, simulate, tool_output
 from study.machines.pool_lines import Line, Place, Seen
 from study.machines.storage import GIB
 from study.machines.tool_output import Disk, Vdev
@@ -209,8 +209,8 @@ def _database(seen: Seen, settings: dict[str, str]) -> list[Line]:
                      "a guess: how large the databases are was not seen"))
     made.append(Line("database", "clients", CLIENTS, "a guess: how many ask at a time is not seen"))
     made += [Line("database", "", None, f"seen, not simulated: {name} = {settings[name]} ({nearest})")
-             for name, nearest in unfelt.NEAREST.items()
-             if name in settings and not unfelt.is_as_simulated(name, settings[name])]
+             for name, nearest in settings_without_effect.NEAREST.items()
+             if name in settings and not settings_without_effect.is_as_simulated(name, settings[name])]
     return made + [_setting(name, settings[name], version) for name in conf.POSTGRES if name in settings]
 
 

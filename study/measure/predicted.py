@@ -183,7 +183,7 @@ def directions(steps: pd.DataFrame) -> tuple[int, int]:
 
 def between(measured: Measured, cells: dict, seen: pd.DataFrame) -> pd.DataFrame:
     """What lies between settings and rate, predicted (the middle) and measured: log of a transaction, transactions a sync.
-    `seen`: see `study.measure.explained.sampled`."""
+    `seen`: see `study.measure.prediction_gap.sampled`."""
     rungs = [name for name in rates(measured).rung if name in cells]
     return pd.DataFrame({
         "rung": rungs,

@@ -2,7 +2,7 @@
 
     partitions.read(text)       a Partition for each; UserError, one sentence, with all that is wrong
 
-`sfdisk --json` and `parted -m` are read here, `fdisk -l` in `fdisk`, and what other tools print in `other_tables` and
+`sfdisk --json` and `parted -m` are read here, `fdisk -l` in `fdisk`, and what other tools print in `unix_tables` and
 `windows_tables`. Sources of the formats: sfdisk(8), fdisk(8) and libfdisk of util-linux; parted(8); sgdisk(8); gpart(8);
 prtvtoc(1M).
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from study.errors import UserError
-from study.pools import fdisk, other_tables, pasted, windows_tables
+from study.pools import fdisk, pasted, unix_tables, windows_tables
 from study.pools.partition import TRY, USUAL_SECTOR, Partition, numbered, sector_by_gpt, sector_problem
 
 CONTAINERS = {"5", "f", "85", "0x5", "0xf", "0x85"}
@@ -48,7 +48,7 @@ def read(text: str) -> list[Partition]:
 def tells_its_end(text: str) -> bool:
     """Whether a table that ends between two rows would be noticed: JSON has an end, and some tools print a count."""
     plain = pasted.plain(text)
-    return '"partitiontable"' in plain or plain.lstrip().startswith("{") or other_tables.tells_its_end(plain)
+    return '"partitiontable"' in plain or plain.lstrip().startswith("{") or unix_tables.tells_its_end(plain)
 
 
 def _parts(text: str) -> Iterator[Partition | str]:
@@ -65,8 +65,8 @@ def _of_tables(text: str) -> Iterator[Partition | str]:
     yield from dict.fromkeys(part for read_table in TABLES for part in read_table(text))
 
 
-TABLES = (fdisk.partitions_of, other_tables.of_dump, other_tables.of_print, other_tables.of_gdisk, other_tables.of_gpart,
-          other_tables.of_prtvtoc, windows_tables.of_wmic, windows_tables.of_get_partition, windows_tables.of_diskpart)
+TABLES = (fdisk.partitions_of, unix_tables.of_dump, unix_tables.of_print, unix_tables.of_gdisk, unix_tables.of_gpart,
+          unix_tables.of_prtvtoc, windows_tables.of_wmic, windows_tables.of_get_partition, windows_tables.of_diskpart)
 
 
 # --- sfdisk ---------------------------------------------------------------------------------------------------------------

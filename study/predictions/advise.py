@@ -30,7 +30,7 @@ from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import bounds, lines, model_error, predict, recipes, storage_steps
+from study.predictions import bounds, configuration_lines, model_error, predict, recipes, storage_steps
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
@@ -192,7 +192,7 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     rows: list[tuple] = [
             (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
              step.recipe.mechanism if sign(gain) < 0 else "", "", left_out.get(_key(step), ""),
-             lines.of(machine, step.changes), bool(is_whole[place]))
+             configuration_lines.of(machine, step.changes), bool(is_whole[place]))
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", (), True)
              for step in all_steps if step.after is None]

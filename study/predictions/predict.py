@@ -21,7 +21,7 @@ from study.documents import priors
 from study.ensembles import intervals, kept
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
-from study.machines import conf, pool_fill, run_length, unfelt
+from study.machines import conf, pool_fill, run_length, settings_without_effect
 from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
@@ -219,7 +219,7 @@ def notes(machine: Scenario) -> tuple[str, ...]:
 
 def _counted(name: str, machine: Scenario) -> str:
     """A setting, or how many it stands for."""
-    return f"{machine.database.conf[name]} {name}" if name == unfelt.OTHERS else name
+    return f"{machine.database.conf[name]} {name}" if name == settings_without_effect.OTHERS else name
 
 
 def as_json(prediction: Prediction, others: dict | None = None) -> str:

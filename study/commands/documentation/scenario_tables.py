@@ -8,7 +8,7 @@ from pydantic_core import PydanticUndefined
 
 from model.zfs import eras
 from study.commands.documentation.markdown import table
-from study.machines import conf, not_simulated, scenario, unfelt
+from study.machines import conf, not_simulated, scenario, settings_without_effect
 from study.machines import database as scenario_database
 from study.machines import storage as scenario_storage
 from study.predictions import storage_steps
@@ -51,7 +51,7 @@ def settings() -> str:
         rows = [(f"`{name}`", _setting(name, values)) for name, values in sorted(known.items())]
         lines += [f"### {database} ({file})", "", table(("setting", "values"), rows), ""]
     left_out = [(database, why, len(of_it), ", ".join(f"`{name}`" for name in of_it[:4]))
-            for database, names in unfelt.NAMES.items() for why in dict.fromkeys(names.values())
+            for database, names in settings_without_effect.NAMES.items() for why in dict.fromkeys(names.values())
             if (of_it := [name for name, reason in names.items() if reason == why])]
     return "\n".join([*lines, table(("database", "taken without effect, since", "settings", "such as"), left_out)])
 

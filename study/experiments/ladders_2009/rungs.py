@@ -39,7 +39,7 @@ from study.experiments.ladders_2009.readings import (
     changes,
     readings,
 )
-from study.grades import left
+from study.grades import remaining_draws
 from study.machines import scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
@@ -211,7 +211,7 @@ def baseline(ladder: Ladder) -> ensembles.Fit:
 
 def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int, near: int = 0) -> pd.DataFrame:
     """The ensemble over all that is not known, readings among it; columns `<rung>/<quantity>`. Of `near` more draws only
-    those are simulated whole that show the first rung, by `left.TOLERANCE`. No figure to be predicted is read."""
+    those are simulated whole that show the first rung, by `remaining_draws.TOLERANCE`. No figure to be predicted is read."""
     names = [rung.run for rung in ladder.rungs]
     asked = {switch.name for switch in ladder.switches}
 
@@ -224,7 +224,7 @@ def predict(ladder: Ladder, length: float, draws: int, seeds: int, seed: int, ne
     ensemble = kept.Ensemble(ladder.name, __name__, length, READS)
     if not near:
         return ensembles.run(cases, simulate_case, fit, tuple(names), ensemble)
-    first = ensembles.Baseline(RATE, fit.baseline / left.TOLERANCE, fit.baseline * left.TOLERANCE)
+    first = ensembles.Baseline(RATE, fit.baseline / remaining_draws.TOLERANCE, fit.baseline * remaining_draws.TOLERANCE)
     cases = pd.concat([cases, ensembles.near(known(ladder), near, seed)], ignore_index=True)
     return ensembles.run(cases, simulate_case, fit, tuple(names), ensemble, first)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from study.ingest.reading import Bin, Damaged, Histogram, Reading, Source
 from study.ingest.zpool_iostat.layouts import OF_SIZES, OF_WAITS, SIZES, WAITS
-from study.ingest.zpool_iostat.lines import DASHES, Lines
+from study.ingest.zpool_iostat.report_lines import DASHES, Lines
 
 
 class Block(NamedTuple):

@@ -7,7 +7,7 @@ from study.ingest import text
 from study.ingest.reading import Reading, Source, refuse_several
 from study.ingest.zpool_iostat import histograms, table
 from study.ingest.zpool_iostat.layouts import LAYOUTS, OF_SIZES, OF_WAITS
-from study.ingest.zpool_iostat.lines import is_time, is_value
+from study.ingest.zpool_iostat.report_lines import is_time, is_value
 
 TOOL = "zpool iostat"
 

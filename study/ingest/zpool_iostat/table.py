@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from study.ingest.reading import Clock, Damaged, Quantity, Reading, Series, Source
 from study.ingest.zpool_iostat.layouts import BASE, EITHER, LAYOUTS, OLD_QUEUES
-from study.ingest.zpool_iostat.lines import DASHES, Line, Lines
+from study.ingest.zpool_iostat.report_lines import DASHES, Line, Lines
 
 TITLES = ("logs", "cache", "special", "dedup", "spares")
 

@@ -16,7 +16,7 @@ from study.commands import result, scoreboard
 from study.commands.documentation.command_help import verbs
 from study.documents import claims
 from study.grades import grading
-from study.grades.left import Left
+from study.grades.remaining_draws import Left
 from study.project import DATA
 from study.store import results
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from study.documents import claims, odds
-from study.grades import claim_predictions, left, weighted
+from study.grades import claim_predictions, remaining_draws, weighted
 
 CLAIM = "lutz-gain"
 
@@ -16,7 +16,7 @@ def draws(monkeypatch):
     outcome = pd.Series(np.r_[np.linspace(0, 1, 100), np.linspace(100, 101, 100)])
     results = pd.DataFrame({"part": "all", "fitted": False, "mode": ["plain"] * 100 + ["odd"] * 100})
     monkeypatch.setattr(claim_predictions, "outcomes", lambda results, notebook: [(claim, outcome)])
-    monkeypatch.setattr(left, "draws_left", lambda draws, claim, outcome: outcome)
+    monkeypatch.setattr(remaining_draws, "draws_left", lambda draws, claim, outcome: outcome)
     return results
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.databases.innodb import columns as inno
 from model.databases.postgres import columns as pg
 from study.errors import UserError
-from study.machines import conf, not_simulated, power_cut_risks, scenario, servers, tool_output, unfelt
+from study.machines import conf, not_simulated, power_cut_risks, scenario, servers, settings_without_effect, tool_output
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 from study.machines.database import Innodb
@@ -377,7 +377,7 @@ def test_every_setting_that_postgres_has_is_simulated_or_named():
     """SHOW ALL of PostgreSQL 15 whole, as recorded."""
     shown = tool_output.settings((Path(__file__).parent / "tools" / "postgres-15.show-all.txt").read_text())
     known = [name for name in shown if name.lower() in conf.POSTGRES or conf.unfelt("postgres", name.lower())
-             or name in unfelt.NEAREST]
+             or name in settings_without_effect.NEAREST]
     assert (len(shown) > 300, known) == (True, list(shown))
 
 

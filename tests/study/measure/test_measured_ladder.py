@@ -21,10 +21,10 @@ from study.machines import conf, simulate
 from study.measure import (
     cluster,
     device,
-    explained,
     ladder,
     plan,
     predicted,
+    prediction_gap,
     processes,
     programs,
     provenance,
@@ -309,7 +309,7 @@ def test_without_an_output_of_fio_a_ladder_is_drawn_as_measured_and_nothing_is_g
         drawn = picture(table).axes[0].get_legend_handles_labels()[1]
         assert drawn == ["measured, all runs"]
     assert "fio" in predicted.verdict(rates, steps)
-    assert "nothing to explain" in explained.sentence(explained.table(of, "checkpoints", 1), None)
+    assert "nothing to explain" in prediction_gap.sentence(prediction_gap.table(of, "checkpoints", 1), None)
 
 
 def test_a_rung_that_is_not_predicted_is_shown_and_takes_no_part_in_the_score():
@@ -348,7 +348,7 @@ def test_rungs_stand_below_what_they_change():
 
 
 def test_what_was_sampled_is_within_what_can_be():
-    seen = explained.sampled(sets.shipped(SHIPPED[0]))
+    seen = prediction_gap.sampled(sets.shipped(SHIPPED[0]))
     assert (seen.others >= 0).all()
     assert (seen.ours + seen.others <= 1 + 1e-6).all()
     assert seen.per_sync["one-client"] == pytest.approx(1, abs=0.05)       # nobody to share a sync with
@@ -357,12 +357,12 @@ def test_what_was_sampled_is_within_what_can_be():
 
 
 def test_the_nearest_mechanism_is_nearest_in_either_direction():
-    table = pd.DataFrame({"mechanism": [explained.OTHERS, explained.TIME, explained.SYNC, explained.ALL],
+    table = pd.DataFrame({"mechanism": [prediction_gap.OTHERS, prediction_gap.TIME, prediction_gap.SYNC, prediction_gap.ALL],
                           "factor": [0.5, 3.0, 1.8, 1.0]})
-    assert explained.nearest(table) == explained.SYNC
-    assert explained.SYNC in explained.sentence(table, pd.Series({"others": 0.01, "ours": 0.97}))
-    assert "No mechanism" in explained.sentence(table, pd.Series({"others": 0.6, "ours": 0.39}))
-    assert explained.SYNC in explained.sentence(table, pd.Series({"others": 0.2, "ours": 0.3}))
+    assert prediction_gap.nearest(table) == prediction_gap.SYNC
+    assert prediction_gap.SYNC in prediction_gap.sentence(table, pd.Series({"others": 0.01, "ours": 0.97}))
+    assert "No mechanism" in prediction_gap.sentence(table, pd.Series({"others": 0.6, "ours": 0.39}))
+    assert prediction_gap.SYNC in prediction_gap.sentence(table, pd.Series({"others": 0.2, "ours": 0.3}))
 
 
 @pytest.mark.parametrize("label", ["mine", "O'Brien; DROP TABLE runs; --", 'a "b" $(c)'])

@@ -13,7 +13,7 @@ from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import advice_page, advise, bounds, lines, predict, recipes
+from study.predictions import advice_page, advise, bounds, configuration_lines, predict, recipes
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
@@ -262,7 +262,7 @@ def test_every_step_that_is_tried_says_what_to_type():
         for database in advise.DATABASES:
             machine, spare = advise.read(path, database)
             steps = [step for step in advise.steps(machine, spare) if step.after is not None]
-            assert all(lines.of(machine, step.changes) for step in steps)
+            assert all(configuration_lines.of(machine, step.changes) for step in steps)
 
 
 @pytest.mark.parametrize(("system", "changes", "line"), [
@@ -278,7 +278,7 @@ def test_every_step_that_is_tried_says_what_to_type():
     ("linux", {"database.conf.max_wal_size": "8GB"}, "postgresql.conf: max_wal_size = 8GB")])
 def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
     machine = scenario.changed(advise.read(HERE, "postgres")[0], {"host.system": system})
-    assert lines.of(machine, changes)[0] == line
+    assert configuration_lines.of(machine, changes)[0] == line
 
 
 @pytest.mark.parametrize(("era", "names"), [
@@ -286,13 +286,14 @@ def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
     ("openzfs", ("arc.max", "prefetch.disable", "nocacheflush"))])
 def test_openzfs_has_names_of_its_own_on_freebsd(era, names):
     machine = scenario.changed(advise.read(HERE, "postgres")[0], {"host.system": "freebsd", "files.era": era})
-    typed = lines.of(machine, {"files.arc_max_mib": 1, "files.prefetch": False, "files.nocacheflush": True})
+    typed = configuration_lines.of(machine, {"files.arc_max_mib": 1, "files.prefetch": False, "files.nocacheflush": True})
     assert [line.split("vfs.zfs.")[1].split("=")[0] for line in typed] == [*names]
 
 
 def test_settings_of_innodb_stand_in_its_own_file():
     machine, _ = advise.read(HERE, "innodb")
-    assert lines.of(machine, {"database.conf.innodb_doublewrite": False}) == ("my.cnf: innodb_doublewrite = off",)
+    typed = configuration_lines.of(machine, {"database.conf.innodb_doublewrite": False})
+    assert typed == ("my.cnf: innodb_doublewrite = off",)
 
 
 def test_the_rate_as_blind_trials_calibrate_it_stands_first():

@@ -1,6 +1,6 @@
 """What one types to take a step: `zfs set …`, `postgresql.conf`, `my.cnf`, files of kernel parameters.
 
-    lines.of(machine, {"files.record_kib": 8})      ("zfs set recordsize=8K POOL/DATA", …)
+    configuration_lines.of(machine, {"files.record_kib": 8})      ("zfs set recordsize=8K POOL/DATA", …)
 
 POOL, DATA and LOG stand for one's own names, DEVICE for a device to spare. A change that no line makes, as another layout
 of the disks, says what is to be done instead.

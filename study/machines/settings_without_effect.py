@@ -1,8 +1,8 @@
 """Settings of databases that a scenario may name and that change nothing in it: real files hold dozens of them.
 
-    unfelt.why("postgres", "work_mem")              why a setting has no effect here; "" if it has, or is not known
-    unfelt.is_as_simulated("wal_segment_size", "16MB")      whether a setting that matters has the value that is simulated
-    unfelt.NEAREST["wal_segment_size"]              what to do where it has another
+    why("postgres", "work_mem")                     why a setting has no effect here; "" if it has, or is not known
+    is_as_simulated("wal_segment_size", "16MB")     whether a setting that matters has the value that is simulated
+    NEAREST["wal_segment_size"]                     what to do where it has another
 
 What a statement of the load does not feel, and what the model leaves out, is taken and named. Names: pg_settings of
 PostgreSQL 8.3 to 18, SHOW VARIABLES of MySQL 5.0 to 8.4 and of MariaDB.

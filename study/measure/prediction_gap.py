@@ -1,6 +1,6 @@
 """Why a measured rate differs from the predicted one: what was sampled besides takes the place of what the model has.
 
-    table = explained.table(measured, "checkpoints", draws=2)
+    table = prediction_gap.table(measured, "checkpoints", draws=2)
 
 This is no prediction: it reads what was measured, and looks which mechanism brings the model nearest.
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from study.documents import claims
-from study.grades import claim_predictions, grading, left
+from study.grades import claim_predictions, grading, remaining_draws
 from study.grades.grading import CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED, PREDICTED
 from study.predictions import model_error
 
@@ -24,11 +24,11 @@ def ensemble(before, after, **conditions):
 
 
 def of(results):
-    return left.of(results, OLTP_GAIN, results["after/summary.rate"] / results["before/summary.rate"])
+    return remaining_draws.of(results, OLTP_GAIN, results["after/summary.rate"] / results["before/summary.rate"])
 
 
 def test_the_tolerance_is_what_blind_predictions_were_off():
-    assert pytest.approx(model_error.beyond_ranges_on_disks(), abs=0.05) == left.TOLERANCE
+    assert pytest.approx(model_error.beyond_ranges_on_disks(), abs=0.05) == remaining_draws.TOLERANCE
 
 
 def test_only_draws_that_show_the_baseline_are_left():
@@ -54,13 +54,13 @@ def test_a_draw_that_is_not_simulated_whole_counts_as_the_draw_that_it_is():
     is_near = np.arange(len(whole)) % 2 == 1
     sparse = whole.assign(part=whole.part.where(~is_near | (whole.part != "all"), "near"))
     factor = np.maximum(whole["before/summary.rate"] / PRINTED, PRINTED / whole["before/summary.rate"])
-    sparse.loc[(sparse.part == "near") & (factor > left.TOLERANCE), "after/summary.rate"] = np.nan
+    sparse.loc[(sparse.part == "near") & (factor > remaining_draws.TOLERANCE), "after/summary.rate"] = np.nan
     assert sparse["after/summary.rate"].isna().any()
     assert of(sparse) == of(whole)
 
 
 def test_of_many_draws_the_tails_are_left_out_and_of_fewer_none():
-    gains = np.linspace(1.0, 2.0, left.MANY)
+    gains = np.linspace(1.0, 2.0, remaining_draws.MANY)
     many, fewer = of(ensemble(PRINTED, PRINTED * gains)), of(ensemble(PRINTED, PRINTED * gains[1:]))
     assert (many.low, many.high) == pytest.approx((1.05, 1.95))
     assert (fewer.low, fewer.high) == pytest.approx((gains[1], 2.0))
@@ -70,7 +70,7 @@ def test_a_claim_without_a_baseline_keeps_all_draws():
     claim = next(claim for claim in claims.read() if claim.id == "lutz-gain")
     assert claim.baseline == ()
     results = ensemble(PRINTED * np.ones(30), np.ones(30))
-    assert left.of(results, claim, results["after/summary.rate"])[:2] == (30, 30)
+    assert remaining_draws.of(results, claim, results["after/summary.rate"])[:2] == (30, 30)
 
 
 @pytest.mark.parametrize(("share_of_switch", "grade"), [(1.0, NOT_IDENTIFIED), (0.0, CONSISTENT)])
@@ -91,7 +91,7 @@ def test_a_condition_that_tells_all_decides_nothing_where_all_groups_meet_or_mis
     assert grading.grade_left((1.6, 1.7), outcome, 1) == NOT_REPRODUCED
 
 
-@pytest.mark.parametrize("n", [left.MANY, 400, 4000])
+@pytest.mark.parametrize("n", [remaining_draws.MANY, 400, 4000])
 def test_more_draws_do_not_take_a_deciding_condition_away(n):
     """Two groups whose bulks lie apart, with tails that meet the claim sooner or later."""
     rng = np.random.default_rng(3)
@@ -126,12 +126,12 @@ def test_by_chance_alone_no_condition_decides():
 @pytest.mark.parametrize(("draws", "n", "grade"), [
     (0, 60, NOT_REPRODUCED), (0, 59, None), (19, 60, None), (20, 60, CONSISTENT)])
 def test_too_few_draws_grade_nothing_but_none_of_many_does(draws, n, grade):
-    of_few = left.Left(draws, n, 1.1, 1.2, 1.3, "", 0.0, ())
+    of_few = remaining_draws.Left(draws, n, 1.1, 1.2, 1.3, "", 0.0, ())
     assert grading.grade_left(AT_LEAST_A_FIFTH, of_few, 1) == grade
 
 
 def test_the_grade_by_single_changes_stands_where_too_few_are_left():
-    few = left.Left(3, 20, 1.1, 1.2, 1.3, "", 0.0, ())
+    few = remaining_draws.Left(3, 20, 1.1, 1.2, 1.3, "", 0.0, ())
     case = grading.Case((1.2, 1.2), (1.5, 1.6), None, 1, True, 20, (1.0, 2.0), few)
     assert grading.given(case) == grading.by_single_changes(case) == NOT_REPRODUCED
     assert grading.why(case).endswith("too few to grade by")
@@ -139,7 +139,7 @@ def test_the_grade_by_single_changes_stands_where_too_few_are_left():
 
 def test_what_is_left_comes_back_from_a_record():
     outcome = of(ensemble(PRINTED, PRINTED * np.linspace(1, 2, 40), ncq=np.arange(40) % 2))
-    assert left.Left.from_row(list(outcome.as_row().values())) == outcome
+    assert remaining_draws.Left.from_row(list(outcome.as_row().values())) == outcome
     none = of(ensemble(9 * PRINTED, np.ones(40)))
     assert none.draws == 0
     assert none.as_row()["left_low"] is None
