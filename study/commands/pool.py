@@ -42,17 +42,17 @@ def pool(
 
     Example: study pool --fill 0.8 --fragmentation 40
     """
-    from study.pools import forecast
+    from study.pools import asked_pool, forecast, forecast_page
     from study.sizes import size_of
     if file is not None:
         given_files.refuse_endless(file, given_files.PRINTED)
-    slabs, record_bytes = forecast.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
+    slabs, record_bytes = asked_pool.of_pool(file, fill, fragmentation, disk), size_of(record, "record")
     with console.doing("writing to free space like the pool's; the first time the model is compiled"):
-        forecasts = forecast.of_slabs(slabs, record_bytes, forecast.eras(era))
-    shown = table(*forecast.COLUMNS)
-    for row in forecast.table(forecasts, record_bytes).itertuples(index=False):
+        forecasts = forecast.of_slabs(slabs, record_bytes, asked_pool.eras(era))
+    shown = table(*forecast_page.COLUMNS)
+    for row in forecast_page.table(forecasts, record_bytes).itertuples(index=False):
         shown.add_row(*row)
-    notes = forecast.notes(slabs)
+    notes = forecast_page.notes(slabs)
     if era is None:
         notes.append("b141_df is the nearest to OpenZFS of today; what each line stands for: study pool --help")
 

@@ -4,8 +4,8 @@
     weighted.sentence(table, "exchange-gain")
 
 The draws are those that a claim is graded by (`study.grades.remaining_draws`), weighed anew. No grade is made with
-weights, and no draw is simulated again. Both ranges are 5 to 95 %, taken in the same way, so that only the odds differ. *Place*
-is the share of the draws below the published number. Of fewer than ENOUGH draws of equal weight nothing is said.
+weights, and no draw is simulated again. Both ranges are 5 to 95 %, taken in the same way, so that only the odds differ.
+*Place* is the share of the draws below the published number. Of fewer than ENOUGH draws of equal weight nothing is said.
 """
 import numpy as np
 import pandas as pd

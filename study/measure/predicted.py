@@ -22,7 +22,7 @@ from study.machines import conf, run_length, scenario, simulate
 from study.machines.scenario import Scenario
 from study.measure import device, sets
 from study.measure.sets import Measured, Run, rates
-from study.predictions import predict, trials
+from study.predictions import predict, trial_scores
 from study.project import DATA, data_file, write_atomically
 from study.words import counted
 
@@ -175,10 +175,11 @@ def graded(table: pd.DataFrame, draws: int, no_effect: float | None = None) -> l
 def directions(steps: pd.DataFrame) -> tuple[int, int]:
     """Of the steps whose runs, LEAST_RUNS or more, all lie clearly on one side of 1: how many, and of how many that side is
     foretold."""
-    sides = np.where(steps.measured_low >= trials.CLEAR, 1, np.where(steps.measured_high <= 1 / trials.CLEAR, -1, 0))
+    clear = trial_scores.CLEAR
+    sides = np.where(steps.measured_low >= clear, 1, np.where(steps.measured_high <= 1 / clear, -1, 0))
     sides = np.where(steps.n >= LEAST_RUNS, sides, 0)
     along = np.log(steps.middle.to_numpy()) * sides
-    return int((sides != 0).sum()), int((along >= np.log(trials.FORETOLD)).sum())
+    return int((sides != 0).sum()), int((along >= np.log(trial_scores.FORETOLD)).sum())
 
 
 def between(measured: Measured, cells: dict, seen: pd.DataFrame) -> pd.DataFrame:
@@ -198,7 +199,7 @@ def verdict(table: pd.DataFrame, steps: pd.DataFrame) -> str:
     table, steps = table[table.middle.notna()], steps[steps.middle.notna()]
     if table.empty:
         return f"The ladder was measured. Its prediction was {WITHOUT_FIO}."
-    score, (clear, foretold) = trials.score(table), directions(steps)
+    score, (clear, foretold) = trial_scores.score(table), directions(steps)
     side = "too high" if score.bias < 1 else "too low"
     n_few = int((steps.n < LEAST_RUNS).sum())
     few = f" Of {n_few} nobody can say, since a rung has fewer than {LEAST_RUNS} runs." if n_few else ""

@@ -15,45 +15,31 @@ blocks, `model.zfs.metaslab.gang`), and so does this.
 record each, and of one hole in each metaslab. What is true lies between them.
 """
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from model.events.streams import stream
 from model.structures.sentinels import NOWHERE
 from model.zfs.ageing.described import claim, count_bytes, n_units, n_units_of_pieces, new_pieces, write_in_pieces
 from model.zfs.eras import era
 from model.zfs.metaslab.metaslab_group import weigh_all
-from model.zfs.metaslab.new_pool import SMALLEST_SHIFT, metaslab_shift, new_pool
+from model.zfs.metaslab.new_pool import SMALLEST_SHIFT, new_pool
 from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, Rows, decided_for, run
 from model.zfs.metaslab.state import Metaslabs, TopVdev
 from model.zfs.space.status import OK
 from study.errors import UserError
-from study.pools import described_space, zdb
+from study.pools import described_space
 from study.pools.zdb import Slab
-from study.sizes import size_of
-from study.words import counted
 
 ERAS = ("b103", "b117", "b141_df", "b141")      # first fit; dynamic fit at 30 %, at 4 %; new dynamic fit
 N_TXGS, TXG_RECORDS = 8, 1024       # written; less where that would be more than
 FIRST_GROUP = 1         # number of the first transaction group that is written
-MAX_BYTES = 2**50     # of a disk that is described
 MAX_SHARE = 0.25                    # of what is free
-COLUMNS = ["vdev", "rules", "records per write", "KiB per write", "writes of one record, %", "gangs, %",
-           "metaslabs written to"]
 FEW, MORE = 3, 4        # metaslabs to be made at first; times as many if those do not do
 MAX_SEGMENTS = 2**24    # that are made: 1.5 GB; if there were more, metaslabs are made smaller
 MAX_UNKNOWN = 2**20     # where nothing is known of them, all are alike
 RECORDS, WHOLE = "of one record", "one in each metaslab"
-ASSUMED = {     # of metaslabs without a histogram, by what was printed of them
-    "segments": "no histogram is printed. Free segments are as many as printed, none is longer than printed, and their "
-                "lengths are drawn",
-    "fragmentation": "only the fragmentation is known. Lengths of free segments are drawn so that they have it",
-    "nothing": "no histogram is printed, so that nobody knows how their free space is cut up. Ranges go from holes of one "
-               "record each to one hole in each metaslab. `zdb -mm POOL` prints histograms",
-}
 SPARE_SEGMENTS, SPARE_LOG_BLOCKS = 2**17, 2**10
 
 
@@ -208,100 +194,3 @@ def _n_alone(offsets: np.ndarray, record_bytes: int) -> int:
     """Of sorted offsets those without a neighbour on either side."""
     touches = np.diff(offsets) == record_bytes
     return int((~np.append(False, touches) & ~np.append(touches, False)).sum())
-
-
-def table(forecasts: list[Forecast], record_bytes: int) -> pd.DataFrame:
-    """For readers."""
-    alike: dict[tuple, list[Forecast]] = {}
-    for forecast in forecasts:
-        alike.setdefault((forecast.vdev, forecast.era), []).append(forecast)
-    return pd.DataFrame([(str(vdev), era, *_cells(group, record_bytes)) for (vdev, era), group in alike.items()],
-                        columns=COLUMNS)
-
-
-def _cells(forecasts: list[Forecast], record_bytes: int) -> list[str]:
-    """Of one vdev and era: a number each, or from the lowest to the highest."""
-    numbers = [(f"{forecast.blocks_per_io:.1f}", f"{forecast.blocks_per_io * record_bytes / 1024:.0f}",
-                f"{100 * forecast.single:.0f}", f"{100 * forecast.gangs:.0f}", str(forecast.n_metaslabs))
-               for forecast in forecasts]
-    return [" to ".join(sorted({*cells}, key=float)) for cells in zip(*numbers, strict=True)]
-
-
-def notes(slabs: list[Slab]) -> list[str]:
-    """What was read of each vdev, and what is not known of it, in sentences."""
-    of_data = [slab for slab in slabs if not slab.purpose]
-    lines = []
-    for vdev in sorted({slab.vdev for slab in of_data}):
-        metaslabs = [slab for slab in of_data if slab.vdev == vdev]
-        free = sum(slab.free_bytes for slab in metaslabs)
-        total = metaslabs[0].of_vdev or max(len(metaslabs), 1 + max(slab.number or 0 for slab in metaslabs))
-        lines.append(f"vdev {vdev}: {counted(len(metaslabs), 'metaslab')} of "
-                     f"{in_words(metaslabs[0].size_bytes)}, {in_words(free)} free")
-        if n := total - len(metaslabs):
-            lines.append(f"vdev {vdev} has {total} metaslabs{'' if metaslabs[0].of_vdev else ' or more'}, of which {n} "
-                         f"{'is' if n == 1 else 'are'} missing here. The forecast is of a vdev with no others. ZFS prefers "
-                         "the emptiest, which may be among the missing: give all of the output")
-        if n := sum(slab.is_by_histogram for slab in metaslabs):
-            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} so much is taken to be free as the "
-                         "histogram has. What is printed as free is without changes that wait in log space maps")
-        if n := sum(map(zdb.has_less, metaslabs)):
-            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} the histogram has less than is free. "
-                         "Rows may be missing, or an old release left out what was freed last")
-        described = [described_space.described_by(slab) for slab in metaslabs]
-        lines += [f"of {described.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
-                  for kind, sentence in ASSUMED.items() if kind in described]
-    if not all(slab.has_header for slab in of_data):
-        lines.append("no line says which vdev the metaslabs are of, so that all are taken as of one")
-    return [*lines, *filter(None, [left_out(slabs)])]
-
-
-def in_words(n_bytes: int) -> str:
-    """As zfs does, three digits."""
-    power = min(5, max(0, (n_bytes.bit_length() - 1) // 10))
-    number = n_bytes / 1024**power
-    return f"{number:.{3 if number < 999.5 else 4}g} {('B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB')[power]}"
-
-
-def left_out(slabs: list[Slab]) -> str:
-    """Which vdevs `of_slabs` passes over, in a sentence; "" for none."""
-    purposes = {slab.vdev: slab.purpose for slab in slabs if slab.purpose}
-    names = ", ".join(f"vdev {vdev} ({purpose})" for vdev, purpose in sorted(purposes.items()))
-    return f"left out, as having a purpose of their own: {names}" if names else ""
-
-
-# --- from the command line ------------------------------------------------------------------------------------------------
-
-def of_pool(file: Path | None, fill: str | None, fragmentation: str | None, disk: str) -> list[Slab]:
-    """The metaslabs that zdb printed, or of a disk that is filled and fragmented so much."""
-    pair = (fill, fragmentation)
-    if (file is None) == (pair == (None, None)) or (file is None and None in pair):
-        raise UserError("give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation")
-    if file is not None:
-        return zdb.read(file)
-    disk_bytes = size_of(disk, "disk")
-    metaslab = 1 << metaslab_shift(disk_bytes)
-    if not metaslab <= disk_bytes <= MAX_BYTES:
-        raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MAX_BYTES >> 50} PiB at "
-                        "most; choose from 1M to 1P")
-    share, percent = _share(fill, "fill", 1, "0.8 or 80%"), _share(fragmentation, "fragmentation", 100, "40 or 40%")
-    return described_space.alike(share, percent, disk_bytes, metaslab)
-
-
-def _share(text: str | None, quantity: str, whole: float, example: str) -> float:
-    """A share as people write it, of a `whole`; with % it is of a hundred."""
-    written = str(text).strip()
-    try:
-        number = float(written.removesuffix("%"))
-    except ValueError:
-        raise UserError(f"the {quantity} is '{text}', which is no share; write it like {example}") from None
-    return number * whole / 100 if written.endswith("%") else number
-
-
-def eras(name: str | None) -> tuple[str, ...]:
-    """The rules of that name, or all that differ."""
-    if name is not None:
-        try:
-            era(name)
-        except ValueError as error:
-            raise UserError(str(error)) from None
-    return ERAS if name is None else (name,)

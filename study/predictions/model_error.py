@@ -27,7 +27,7 @@ from rich.console import Console
 from study import console
 from study.ensembles import intervals
 from study.machines import hardware
-from study.predictions import trials
+from study.predictions import trial_scores, trials
 
 LEVEL = 0.8     # of 5 set-ups, as many as the first trial had, no more than 5/6 can be promised
 
@@ -41,7 +41,7 @@ class Error(NamedTuple):
 
 def offs(names: list[str]) -> list[np.ndarray]:
     """By set-up, the factor that each cell was off by, 1 or more."""
-    tables = [trials.compared({name: trials.blind(name)}) for name in names]
+    tables = [trial_scores.compared({name: trials.blind(name)}) for name in names]
     return [np.exp(np.abs(np.log(table.factor.to_numpy()))) for table in tables]
 
 
@@ -68,7 +68,7 @@ def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
 def beyond_ranges_on_disks() -> float:
     """How far published rates lay beyond the mechanism's own 5 to 95 %, predicted blind, where data were on disks: a factor,
     by the root mean square of logarithms, and 1 within. Each set-up counts as one."""
-    table = trials.compared()
+    table = trial_scores.compared()
     on_disks = table[[hardware.read(sheet_of_data(name)).kind == "disk" for name in table.setup]]
     beyond = np.log(np.maximum(np.maximum(on_disks.published / on_disks.high, on_disks.low / on_disks.published), 1.0))
     return float(np.exp(np.sqrt((beyond ** 2).groupby(on_disks.setup).mean().mean())))
@@ -80,7 +80,7 @@ def sheet_of_data(name: str) -> str:
 
 
 def within(table: pd.DataFrame, error: Error) -> int:
-    """Of rows of `study.predictions.trials.compared`, how many were published within their widened intervals."""
+    """Of rows of `study.predictions.trial_scores.compared`, how many were published within their widened intervals."""
     wide = [widened(intervals.Interval(row.low, row.middle, row.high), error) for row in table.itertuples()]
     return sum(interval.low <= published <= interval.high
                for interval, published in zip(wide, table.published, strict=True))

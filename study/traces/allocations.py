@@ -15,7 +15,7 @@ from model.zfs.metaslab.new_pool import metaslab_shift
 from model.zfs.metaslab.replay import ALLOCATE, END_OF_TXG, FREE, Rows
 from model.zfs.metaslab.state import TopVdev
 from study.errors import UserError
-from study.pools.forecast import in_words
+from study.pools.forecast_page import in_words
 from study.replays.pool import ERA_OF, drive_by_variant
 from study.traces.arcs import Blocks, blocks_of
 from study.traces.requests import Trace, chunks

@@ -19,7 +19,7 @@ from model.zfs.arc import requests as arc_requests
 from model.zfs.arc.arc import ArcParams, new_arc
 from model.zfs.arc.l2arc import COUNTS, MIN_DEVICE_BYTES, L2arcParams
 from study.errors import UserError
-from study.pools.forecast import in_words
+from study.pools.forecast_page import in_words
 from study.traces.requests import WRITE, Trace, blocks, chunks, spooled
 from study.traces.through import Through, column, need_place, need_time, rules, trims, without_trims
 from study.words import counted

@@ -26,7 +26,7 @@ from model.zfs.vdev.cache import (
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.queue_replay import ARRIVAL, ISSUE
 from study.errors import UserError
-from study.pools.forecast import in_words
+from study.pools.forecast_page import in_words
 from study.replays import trace_file, vdev_cache, vdev_queue
 from study.replays.trace_file import stem_of
 from study.traces.requests import READ, WRITE, Trace

@@ -12,7 +12,7 @@ from model.zfs.ageing.described import n_units, n_units_of_pieces
 from model.zfs.space.space_map import first, following
 from study.commands import main as cli
 from study.errors import UserError
-from study.pools import described_space, forecast, zdb
+from study.pools import asked_pool, described_space, forecast, forecast_page, zdb
 from study.pools.zdb import Slab
 
 MIB = 2**20
@@ -92,7 +92,7 @@ def test_vdevs_with_a_purpose_are_left_out_and_named(tmp_path):
     assert {row.vdev for row in forecast.of_slabs(slabs, 8192, ("b117",))} == {0}
     result = CliRunner().invoke(cli.app, ["pool", str(path), "--era", "b117"])
     assert "left out, as having a purpose of their own: vdev 1 (special)\n" in result.output
-    assert forecast.left_out(zdb.read(SAMPLES / "openzfs_m.txt")) == ""
+    assert forecast_page.left_out(zdb.read(SAMPLES / "openzfs_m.txt")) == ""
 
 
 def gangs_where_no_hole_is_long_enough(name, n_slabs):
@@ -177,23 +177,23 @@ def test_without_a_histogram_a_forecast_is_a_range_that_holds_the_one_with_it():
     prediction, = forecast.of_slabs(printed(4, lines, HISTOGRAM), 8192, ("b141_df",))
     assert (low.holes, high.holes, prediction.holes) == (forecast.RECORDS, forecast.WHOLE, "")
     assert 1 == low.blocks_per_io < prediction.blocks_per_io < high.blocks_per_io == 16
-    cells = forecast.table([low, high, prediction._replace(vdev=1)], 8192)
+    cells = forecast_page.table([low, high, prediction._replace(vdev=1)], 8192)
     assert cells["records per write"].tolist() == ["1.0 to 16.0", f"{prediction.blocks_per_io:.1f}"]
 
 
 def test_what_is_not_known_and_what_is_missing_is_said():
-    notes = forecast.notes(printed(115, 2 * ["1.51G"]))
+    notes = forecast_page.notes(printed(115, 2 * ["1.51G"]))
     assert notes[0] == "vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"
     assert "vdev 0 has 115 metaslabs, of which 113 are missing" in notes[1]
     assert "of 2 of the 2 metaslabs of vdev 0 no histogram is printed" in notes[2]
     assert "`zdb -mm POOL`" in notes[2]
-    assert forecast.notes(printed(2, 2 * ["1.51G"], HISTOGRAM)) == ["vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"]
+    assert forecast_page.notes(printed(2, 2 * ["1.51G"], HISTOGRAM)) == ["vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"]
 
 
 def test_metaslabs_before_the_last_are_missed_without_a_header():
     """As of a paste whose beginning was cut."""
     text = "".join(LINE.format(m, m * 2**33, 30 + m, "1.51G") + HISTOGRAM for m in (3, 4, 5))
-    assert "vdev 0 has 6 metaslabs or more, of which 3 are missing" in forecast.notes(zdb.parse(text, "pool.txt"))[1]
+    assert "vdev 0 has 6 metaslabs or more, of which 3 are missing" in forecast_page.notes(zdb.parse(text, "pool.txt"))[1]
 
 
 @pytest.mark.parametrize(("below", "match"), [
@@ -201,14 +201,15 @@ def test_metaslabs_before_the_last_are_missed_without_a_header():
     ("\t                  segments      12500   maxsize    496K   freepct   18%\n", "Free segments are as many as printed"),
 ])
 def test_how_segments_are_made_without_a_histogram_is_said(below, match):
-    note, = forecast.notes(printed(2, 2 * ["1.51G"], below))[1:]
+    note, = forecast_page.notes(printed(2, 2 * ["1.51G"], below))[1:]
     assert match in note
     assert note.startswith("of 2 of the 2 metaslabs of vdev 0 ")
 
 
 def test_free_space_by_a_histogram_with_changes_that_wait_is_said():
     slabs = printed(2, 2 * ["4.00G"], HISTOGRAM + "\tFlush data:\n\tunflushed txg=77100\n")
-    assert "of 2 of the 2 metaslabs of vdev 0 so much is taken to be free as the histogram has" in forecast.notes(slabs)[1]
+    note = forecast_page.notes(slabs)[1]
+    assert "of 2 of the 2 metaslabs of vdev 0 so much is taken to be free as the histogram has" in note
 
 
 def test_whole_metaslabs_make_what_is_not_known_of_others_matter_less():
@@ -254,7 +255,7 @@ def test_what_cannot_be_asked_gets_one_sentence(arguments, sentence):
 
 
 def test_a_share_is_read_with_and_without_a_percent_sign():
-    assert forecast.of_pool(None, "80%", "40%", "1G") == forecast.of_pool(None, "0.8", "40", "1G")
+    assert asked_pool.of_pool(None, "80%", "40%", "1G") == asked_pool.of_pool(None, "0.8", "40", "1G")
 
 
 def test_the_command_prints_a_row_for_each_era():
@@ -268,5 +269,5 @@ def test_a_histogram_that_has_less_than_is_free_is_read_and_that_is_said():
     text = ("\tvdev          0\n\tmetaslab      0   offset            0   spacemap     38   free    30.0M\n"
             "\tOn-disk histogram:\t\tfragmentation 20%\n\t\t\t 20:   3 **\n"
             "\tmetaslab      1   offset      4000000   spacemap     39   free    20.0M\n")
-    (note,) = [line for line in forecast.notes(zdb.parse(text, "sample")) if "histogram has less" in line]
+    (note,) = [line for line in forecast_page.notes(zdb.parse(text, "sample")) if "histogram has less" in line]
     assert note.startswith("of 1 of the 2 metaslabs of vdev 0 the histogram has less than is free")

@@ -6,7 +6,7 @@ import pytest
 
 from model.events.streams import stream
 from study.ensembles import intervals
-from study.predictions import model_error, trials
+from study.predictions import model_error, trial_scores, trials
 
 OWN = intervals.Interval(90.0, 100.0, 120.0)
 
@@ -46,12 +46,12 @@ def test_it_is_made_of_what_was_predicted_blind_of_set_ups_that_are_open():
     The factor of both holds all of the third's, most of which are of one machine."""
     first = model_error.seen(trials.opened(1))
     assert (first.n_setups, first.n_cells) == (5, 28)
-    off = trials.compared({"nihr43-ssd2": trials.blind("nihr43-ssd2")}).factor
+    off = trial_scores.compared({"nihr43-ssd2": trials.blind("nihr43-ssd2")}).factor
     assert first.factor == pytest.approx(max(off.max(), 1 / off.min()))
     second = trials.opened(2)
-    table = trials.compared({name: trials.blind(name) for name in second})
+    table = trial_scores.compared({name: trials.blind(name) for name in second})
     assert (model_error.within(table, first), len(table)) == (19, 27)
-    third = trials.compared({name: trials.blind(name) for name in trials.opened(3)})
+    third = trial_scores.compared({name: trials.blind(name) for name in trials.opened(3)})
     assert model_error.within(third, model_error.seen(trials.opened(1) + trials.opened(2))) == len(third) == 19
 
 
@@ -66,7 +66,7 @@ def test_what_is_printed_names_it_for_what_it_is():
 def test_only_what_lies_beyond_the_own_range_and_on_disks_counts(monkeypatch):
     """Two set-ups on disks: one within its ranges, one a factor of 2 beyond them. One on SSDs is left out."""
     rows = [("within", 10.0, 9.0, 11.0), ("within", 9.0, 9.0, 11.0), ("beyond", 40.0, 5.0, 20.0), ("flash", 900.0, 1.0, 2.0)]
-    monkeypatch.setattr(trials, "compared", lambda: pd.DataFrame(rows, columns=["setup", "published", "low", "high"]))
+    monkeypatch.setattr(trial_scores, "compared", lambda: pd.DataFrame(rows, columns=["setup", "published", "low", "high"]))
     monkeypatch.setattr(model_error, "sheet_of_data",
                         {"within": "savvio-10k2", "beyond": "savvio-10k2", "flash": "x25-e"}.__getitem__)
     assert model_error.beyond_ranges_on_disks() == pytest.approx(np.exp(np.sqrt(np.log(2) ** 2 / 2)))

@@ -13,7 +13,7 @@ from study import project
 from study.errors import UserError
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import trials
+from study.predictions import trial_scores, trials
 from study.runs import record
 
 NAMES = trials.names()
@@ -63,16 +63,16 @@ def test_a_set_up_that_is_not_there_is_one_sentence():
 def table(published, middle):
     rows = [("one", str(i), value, 0.5 * predicted, predicted, 1.5 * predicted)
             for i, (value, predicted) in enumerate(zip(published, middle, strict=True))]
-    return trials._judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
+    return trial_scores._judged(pd.DataFrame(rows, columns=["setup", "what", "published", "low", "middle", "high"]))
 
 
 def test_a_prediction_that_is_right_has_no_factor():
-    score = trials.score(table([10, 20, 400], [10, 20, 400]))
+    score = trial_scores.score(table([10, 20, 400], [10, 20, 400]))
     assert score == (3, 3, 1.0, 1.0, 1.0)
 
 
 def test_a_factor_counts_either_way_and_a_bias_does_not():
-    score = trials.score(table([10, 40], [20, 20]))
+    score = trial_scores.score(table([10, 40], [20, 20]))
     assert score.within == 1    # half of 20 is the end of its interval, twice is not in it
     assert score.off == pytest.approx(2)
     assert score.worst == pytest.approx(2)
@@ -80,11 +80,11 @@ def test_a_factor_counts_either_way_and_a_bias_does_not():
 
 
 def test_only_ratios_that_say_something_have_a_side():
-    assert trials.directions(table([2.0, 0.5, 1.05, 0.9], [1.5, 1.2, 0.2, 0.95])) == (3, 2)
+    assert trial_scores.directions(table([2.0, 0.5, 1.05, 0.9], [1.5, 1.2, 0.2, 0.95])) == (3, 2)
 
 
 def test_a_side_by_less_than_a_twentieth_is_none():
-    assert trials.directions(table([3.0, 0.5], [1.01, 0.96])) == (2, 0)
+    assert trial_scores.directions(table([3.0, 0.5], [1.01, 0.96])) == (2, 0)
 
 
 # ---- how it is graded ----
@@ -95,21 +95,21 @@ def test_a_model_that_knows_what_it_does_not_know_is_met_as_often_as_is_expected
     """By chance: results drawn like the predictions, in an interval of `n` of these."""
     draws, results = stream(1, "draws").random((20_000, n)), stream(1, "results").random(20_000)
     low, high = np.quantile(draws, (0.05, 0.95), axis=1)
-    assert np.mean((low <= results) & (results <= high)) == pytest.approx(trials.expected_within(n), abs=0.015)
+    assert np.mean((low <= results) & (results <= high)) == pytest.approx(trial_scores.expected_within(n), abs=0.015)
 
 
 def test_intervals_are_wide_enough_if_chance_would_not_have_met_more():
-    min_within = trials.fewest_within([12] * 40)
-    met = stream(1, "met").binomial(40, trials.expected_within(12), 20_000)
+    min_within = trial_scores.fewest_within([12] * 40)
+    met = stream(1, "met").binomial(40, trial_scores.expected_within(12), 20_000)
     assert 0.05 <= np.mean(met <= min_within) <= 0.15
     assert np.mean(met < min_within) <= 0.05
 
 
 def test_the_first_trial_is_too_narrow():
-    first = trials.compared({name: trials.blind(name) for name in trials.opened(1)})
-    assert trials.width_grade(first) == "too narrow"
+    first = trial_scores.compared({name: trials.blind(name) for name in trials.opened(1)})
+    assert trial_scores.width_grade(first) == "too narrow"
     everything = first.assign(within=True)
-    assert trials.width_grade(everything) == "wide enough"
+    assert trial_scores.width_grade(everything) == "wide enough"
 
 
 # ---- what can be in a set-up ----
@@ -205,6 +205,6 @@ def test_a_sector_is_the_least_that_a_record_takes():
 
 
 def test_names_of_results_are_names():
-    metrics = trials.metrics(trials.compared(), "TPS")
+    metrics = trial_scores.metrics(trial_scores.compared(), "TPS")
     assert all(record.NAME.fullmatch(name) for name in metrics.name)
     assert np.isfinite(metrics.value).all()

@@ -1,0 +1,48 @@
+"""The pool that `study pool` is asked about: what zdb printed of it, or a fill and a fragmentation in words."""
+from pathlib import Path
+
+from model.zfs.eras import era
+from model.zfs.metaslab.new_pool import metaslab_shift
+from study.errors import UserError
+from study.pools import described_space, zdb
+from study.pools.forecast import ERAS
+from study.pools.zdb import Slab
+from study.sizes import size_of
+
+MAX_BYTES = 2**50     # of a disk that is described
+
+
+def of_pool(file: Path | None, fill: str | None, fragmentation: str | None, disk: str) -> list[Slab]:
+    """The metaslabs that zdb printed, or of a disk that is filled and fragmented so much."""
+    pair = (fill, fragmentation)
+    if (file is None) == (pair == (None, None)) or (file is None and None in pair):
+        raise UserError("give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation")
+    if file is not None:
+        return zdb.read(file)
+    disk_bytes = size_of(disk, "disk")
+    metaslab = 1 << metaslab_shift(disk_bytes)
+    if not metaslab <= disk_bytes <= MAX_BYTES:
+        raise UserError(f"the disk has {disk_bytes} bytes, but must have a metaslab at least and {MAX_BYTES >> 50} PiB at "
+                        "most; choose from 1M to 1P")
+    share, percent = _share(fill, "fill", 1, "0.8 or 80%"), _share(fragmentation, "fragmentation", 100, "40 or 40%")
+    return described_space.alike(share, percent, disk_bytes, metaslab)
+
+
+def _share(text: str | None, quantity: str, whole: float, example: str) -> float:
+    """A share as people write it, of a `whole`; with % it is of a hundred."""
+    written = str(text).strip()
+    try:
+        number = float(written.removesuffix("%"))
+    except ValueError:
+        raise UserError(f"the {quantity} is '{text}', which is no share; write it like {example}") from None
+    return number * whole / 100 if written.endswith("%") else number
+
+
+def eras(name: str | None) -> tuple[str, ...]:
+    """The rules of that name, or all that differ."""
+    if name is not None:
+        try:
+            era(name)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    return ERAS if name is None else (name,)
