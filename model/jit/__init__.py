@@ -1,7 +1,8 @@
 """How kernels are compiled, and where compiled code is kept. Nothing in here knows about storage.
 
-`kernel` and `part` make compiled functions (`decorators`); states are handed to them by reference (`by_reference`); of
-several processes one compiles (`compile_lock`); what will be needed is named to the processor (`cpu_prefetch`).
+`kernel` and `part` make compiled functions (`decorators`), in steps of our own (`pipeline`), and keep what is compiled
+(`compiled_code`). States are handed to them by reference (`by_reference`). Of several processes one compiles
+(`compile_lock`). What will be needed is named to the processor (`cpu_prefetch`).
 Numba is imported when a kernel is first defined, so that a command that simulates nothing need not wait for it.
 """
 from importlib import import_module

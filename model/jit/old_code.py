@@ -1,6 +1,6 @@
 """Which compiled code is removed: that of sources long gone.
 
-Code of a module lies in `<module>/<digest>` (`model.jit.decorators`). Three things are removed, if unused for a day.
+Code of a module lies in `<module>/<digest>` (`model.jit.compiled_code`). Three things are removed, if unused for a day.
 
 1. Digests of a module, but for the present one and the two that were used last. A user may go back to another branch.
 2. Folders of modules that are no longer in the project.

@@ -279,7 +279,7 @@ def test_what_a_script_in_a_text_imports_exists(path):
     ("model.zfs.arc.arc.ArcParams.c_bytes", True), ("model.zfs.arc.arc.ArcParams.nothing", False),
     ("study.runs.plan.Plan.run_id", True), ("study.runs.plan.Plan.run_id.nothing", False),
     ("model.jit.sources.Digests.kept", True),                                                # given in __init__
-    ("model.jit.decorators.Pipeline.define_pipelines", True),
+    ("model.jit.pipeline.Pipeline.define_pipelines", True),
     ("model.jit.kernel", True), ("model.jit.nothing", False),                              # imported
     ("study.experiments.allocator_2010.exchange.Comparison.items", True),
     ("study.experiments.allocator_2010.exchange.Comparison.nothing", False),

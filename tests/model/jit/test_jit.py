@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from numba.np import arrayobj
 
-from model.jit import by_reference, compile_lock, decorators
+from model.jit import by_reference, compile_lock, compiled_code, decorators
 from support import checked_arrays
 from support.processes import interpreted, printed
 
 
 def test_the_digest_changes_with_every_setting(monkeypatch):
-    before = decorators.code_digest("model.structures.lru")
-    monkeypatch.setattr(decorators.numba.config, "BOUNDSCHECK", 1)
-    assert decorators.code_digest("model.structures.lru") != before
+    before = compiled_code.code_digest("model.structures.lru")
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
+    assert compiled_code.code_digest("model.structures.lru") != before
 
 
 def cache_folder_of_a_new_process(**settings):
-    return printed(["-c", "from model.jit.decorators import CACHE_FOLDER; print(CACHE_FOLDER)"], **settings).strip()
+    return printed(["-c", "from model.jit.compiled_code import CACHE_FOLDER; print(CACHE_FOLDER)"], **settings).strip()
 
 
 @pytest.mark.slow
@@ -41,11 +41,11 @@ def test_numba_cache_dir_is_honoured_and_what_cannot_be_written_is_not_used(tmp_
 
 @pytest.mark.skipif(os.name == "nt", reason="owners and modes are those of POSIX")
 def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, monkeypatch):
-    monkeypatch.setattr(decorators.tempfile, "tempdir", str(tmp_path))
-    mine = decorators.temporary_folder()
-    assert decorators.temporary_folder() == mine
+    monkeypatch.setattr(compiled_code.tempfile, "tempdir", str(tmp_path))
+    mine = compiled_code.temporary_folder()
+    assert compiled_code.temporary_folder() == mine
     mine.chmod(0o777)
-    assert decorators.temporary_folder() != mine
+    assert compiled_code.temporary_folder() != mine
 
 
 # ---- the same without the compiler, and with every index checked ----
@@ -170,7 +170,7 @@ def test_python_does_not_look_for_garbage_while_a_kernel_is_compiled(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_of_two_processes_that_want_a_kernel_one_compiles_it(tmp_path):
     """The second asks while the first has its turn, and finds what the first has left."""
     with ThreadPoolExecutor(2) as pool:
@@ -295,7 +295,7 @@ def test_every_kind_of_field_is_read_as_python_reads_it(has_nothing):
     assert results[0][:3] == [8, 5, 2]
 
 
-@pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="Python makes no table")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="Python makes no table")
 def test_a_table_that_cannot_be_made_is_an_error(monkeypatch):
     """Ctrl-C, say, in the middle of it."""
     def interrupted(state, words):
@@ -317,10 +317,10 @@ def _returns_a_state(pairs):
     return pairs.here
 
 
-@pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="Python can")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="Python can")
 def test_kernels_make_and_return_no_states():
     pair = Pair(np.zeros(1), np.zeros(2))
-    with pytest.raises(decorators.numba.TypingError, match="a kernel cannot make a Pair, which holds arrays"):
+    with pytest.raises(numba.TypingError, match="a kernel cannot make a Pair, which holds arrays"):
         _makes_a_state(pair)
-    with pytest.raises(decorators.numba.TypingError, match="a kernel cannot return a state"):
+    with pytest.raises(numba.TypingError, match="a kernel cannot return a state"):
         _returns_a_state(Pairs(pair, pair))

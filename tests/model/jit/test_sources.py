@@ -4,9 +4,10 @@ import os
 import shutil
 import sys
 
+import numba
 import pytest
 
-from model.jit import decorators, kernel, sources
+from model.jit import compiled_code, kernel, sources
 from model.structures import lru
 from support.processes import ROOT, run
 
@@ -131,11 +132,11 @@ def _of_a_test(x):
     return x + 1
 
 
-@pytest.mark.skipif(decorators.numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_kernels_outside_of_the_model_are_compiled_in_each_process():
     """Nothing says which sources they reach, so nothing of them is kept."""
-    assert not isinstance(_of_a_test._cache, decorators.KernelCache)
-    assert isinstance(lru.misses._cache, decorators.KernelCache)
+    assert not isinstance(_of_a_test._cache, compiled_code.KernelCache)
+    assert isinstance(lru.misses._cache, compiled_code.KernelCache)
 
 
 # ---- what is compiled ----
