@@ -1,37 +1,30 @@
-"""What the tests share: notebooks made on the spot, and a folder for their runs."""
+"""What the tests share: their order, notebooks made on the spot, and a folder for their runs."""
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
 
 from study.commands import main as cli
-from study.runs.plan import plan
-from study.runs.runner import run
+from support import file_costs
+
+cli.without_grammars()      # before anything imports nbformat
+import nbformat  # noqa: E402
+from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
+
+from study.runs.plan import plan  # noqa: E402
+from study.runs.runner import run  # noqa: E402
 
 pytest_plugins = ["support.imported_runs"]
-FIRST = ("test_reproduction.py", "test_whole_reproduction.py")     # what they compile, all later tests find compiled
-COMPILING = {"model", "experiments", "predictions", "machines", "pools", "replays"}     # folders
-LONGEST = ("test_zfs_files.py", "test_exchange.py")
-NOTEBOOKS = ("test_slid_notebooks.py", "test_jupyterlab.py")       # of equal length, at the same time
-# What starts and ends many processes by the clock comes last, when nothing else is under way.
-LAST = ("test_batch.py", "test_runner.py")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
 def pytest_collection_modifyitems(items):
-    """The reproduction comes first, then what compiles little, then the longest files, those of slow tests, and others."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-
-    def place(item):
-        name = item.path.name
-        compiles = not COMPILING.isdisjoint(item.path.parts)
-        return (name in LAST, name in NOTEBOOKS, name not in FIRST, compiles, name not in LONGEST, name in LAST[1:],
-                item.path not in slow)
-    items.sort(key=place)
+    """The longest files come first. Each goes to the worker that has done the ones before (`--dist loadfile`)."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -file_costs.seconds(item.path.stem.removeprefix("test_"), slow[item.path]))
 
 
 @pytest.fixture

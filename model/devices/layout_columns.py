@@ -20,12 +20,12 @@ CYLINDER_SKEW = 2  # sectors by which a cylinder's first track is turned against
 N_TURN_COLUMNS = 3  # count
 
 # Columns of Layout.slips, rising within a zone.
-PLACE = 0  # grain that is skipped
-KEY = 1  # search key, in grains: see model.devices.disk_geometry
+PLACE = 0  # index of the grain that is skipped
+KEY = 1  # index, as search key, in grains: see model.devices.disk_geometry
 N_SLIP_COLUMNS = 2  # count
 
 # Columns of Layout.remaps. The first two rise by DEFECT, the last two by SORTED_HOME.
-DEFECT = 0  # place of a defect
+DEFECT = 0  # index: place of a defect
 HOME = 1  # place where its block lives
 SORTED_HOME = 2  # place where a block lives
 ITS_DEFECT = 3  # place of the defect of that block

@@ -15,5 +15,5 @@ RUN_CYLINDER = 10  # index of its cylinder
 RUN_HEAD = 11  # index of its head
 RUN_ANGLE = 12  # ns of a revolution from the index
 RUN_ZONE = 13  # index of its zone
-RUN_PLACE = 14  # place in that zone
+RUN_PLACE = 14  # index: place in that zone
 N_COLUMNS = 16  # count; the last one means nothing

@@ -2,4 +2,4 @@
 
 # Columns of a table of queues.
 FIRST = 0  # process that is served next, or NOBODY
-LAST = 1  # process that came last; means nothing if there is no first
+LAST = 1  # index of the process that came last; means nothing if there is no first

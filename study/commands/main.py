@@ -343,7 +343,7 @@ def _in_utf8() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-def _without_grammars() -> None:
+def without_grammars() -> None:
     """Notebooks have no IRIs. To check some, jsonschema would build the grammars of RFC 3987 when it is imported: for two
     seconds, in each process that runs a notebook."""
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # so Python says that it cannot be imported
@@ -352,7 +352,7 @@ def _without_grammars() -> None:
 def main() -> None:
     """Run, and turn what the user can mend into one sentence."""
     _in_utf8()
-    _without_grammars()
+    without_grammars()
     try:
         sys.exit(app(prog_name="study", standalone_mode=False))
     except UserError as error:

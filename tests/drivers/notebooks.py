@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from model.jit import sources
 from study.project import NOTEBOOKS
 from study.runs.catalogue import STUDY, books
@@ -20,9 +22,11 @@ from study.runs.notebook_file import cells
 BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
 FEW = {"draws": "2", "seeds": "2"}
 # What makes a notebook short. Where most of its time goes into ensembles that are kept, it is left as it is: outside of a
-# batch run they are read, and none of their cases is simulated anew. A slider must have room to the right.
+# batch run they are read, and none of their cases is simulated anew. Of their draws the first DRAWN rows are looked at. A
+# slider must have room to the right.
 SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "14_lun_alignment": {"seconds": "10.0"} | FEW,
          "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
+DRAWN = 300
 SECONDS = 600       # for one notebook
 
 
@@ -31,6 +35,12 @@ def shortened(source: str, stem: str) -> str:
     for name, value in SHORT.get(stem, {}).items():
         source = re.sub(rf"^{name} = [\d._]+", f"{name} = {value}", source, flags=re.MULTILINE)
     return source
+
+
+def first_draws(results: pd.DataFrame) -> pd.DataFrame:
+    """An ensemble with the first DRAWN rows of its draws, and all others."""
+    is_drawn = results.part == "all"
+    return results[~is_drawn | (is_drawn.cumsum() <= DRAWN)].reset_index(drop=True)
 
 
 def run(name: str, runs: Path) -> dict[str, Any]:
@@ -61,7 +71,10 @@ def _imported() -> list[str]:
 def _run(name: str, runs: Path, answer: Connection) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from study.ensembles import ensembles
     from study.runs.sliders import Explorer
+    of_all_draws = ensembles.run
+    ensembles.run = lambda *given, **named: first_draws(of_all_draws(*given, **named))
     os.environ["STUDY_RUNS"] = str(runs)
     os.chdir(NOTEBOOKS)
     shell, errors, explorers = InteractiveShell.instance(), [], []

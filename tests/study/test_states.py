@@ -1,5 +1,6 @@
-"""States are built by keyword, and columns of tables have a namespace."""
+"""States are built by keyword. Columns of tables have a namespace, and each says what it counts in."""
 import ast
+import re
 
 import pytest
 
@@ -80,3 +81,37 @@ def test_columns_are_named_with_their_namespace():
     ("units[unit, column]", False)])
 def test_a_bare_column_is_noticed(subscript, is_wrong):
     assert bool(bare_columns(subscript)) == is_wrong
+
+
+# What a column may be in: a unit, a count, an index, a code, or a value that is named.
+MEASURE = re.compile(r"\b(?:B|ns|s|ticks?|counts?|how many|index|codes?|number|rows?|columns?|bits?|blocks?|pages?|records?"
+                     r"|units?|sectors?|segments?|cells?|nodes?|elements?|times?|2\^\d+ths?|[01])\b|%|-1|\b[A-Z][A-Z_]{2,}\b")
+
+
+def without_measure(source):
+    """Columns whose line has no comment with such a word. Widths of tables (N_…) and names of counts need none."""
+    lines, wrong = source.splitlines(), []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        is_names = isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Tuple)
+        if not is_names:
+            comment = " ".join(lines[node.lineno - 1:node.end_lineno]).partition("#")[2]
+            name = ast.unparse(node.targets[0])
+            if not MEASURE.search(comment) and not (name.startswith("N_") and not comment):
+                wrong.append(name)
+    return wrong
+
+
+def test_each_column_says_what_it_is_in():
+    columns = [path for path in sources("model") if path.stem.endswith(("columns", "scalars"))]
+    assert len(columns) > 35
+    assert {module_of(path): wrong for path in columns if (wrong := without_measure(path.read_text()))} == {}
+
+
+@pytest.mark.parametrize(("column", "is_wrong"), [
+    ("FREE = 3", True), ("FREE = 3  # when the arm is free", True), ("FREE = 3  # ns, when the arm is free", False),
+    ("A, B = 1, 2", True), ("A, B = 1, 2  # index of the next, and of the last", False), ("N_COLUMNS = 5", False),
+    ('COUNTS = ("a", "b")', False)])
+def test_a_column_without_unit_is_noticed(column, is_wrong):
+    assert bool(without_measure(column)) == is_wrong

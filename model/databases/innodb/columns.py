@@ -1,18 +1,18 @@
 """Columns of the tables of InnoDB: `model.databases.innodb.state`."""
 
 # Elements of Machine.limits: ages, B of log.
-FLUSH_AGE = 0  # of the oldest change: older ones are flushed
-WAIT_AGE = 1  # of the oldest change: flushing is waited for
-CHECKPOINT_AGE = 2  # of the last checkpoint: one is made
-MARGIN = 3  # of the last checkpoint: that is waited for
-CAPACITY = 4  # of the log files
+FLUSH_AGE = 0  # B: of the oldest change: older ones are flushed
+WAIT_AGE = 1  # B: of the oldest change: flushing is waited for
+CHECKPOINT_AGE = 2  # B: of the last checkpoint: one is made
+MARGIN = 3  # B: of the last checkpoint: that is waited for
+CAPACITY = 4  # B: of the log files
 
 # Rows of Machine.history, an element for each second that is remembered.
 REDO = 0  # B of redo made in it
 PAGES = 1  # count of pages written in it: for the page cleaner from the list of dirty ones, for the master from the LRU list
 
 # Columns of Machine.process, a row for each process.
-PHASE = 0  # what is next: of phases.py
+PHASE = 0  # code of what is next: of phases.py
 THEN = 1  # what is next after a wait for the log; of the master: 1 if its next round begins without sleep
 STATEMENT = 2  # index, of the transaction
 STEP = 3  # how many of the statement's pages it has got
@@ -32,7 +32,7 @@ UNDO_PAGE = 16  # index of the client's page of undo, or NOBODY
 UNDO_USED = 17  # B of it
 FRAME = 18  # of a write thread: index of the frame it writes, or 0
 AGENT = 19  # of a write thread: LIST or LRU
-ROOM_THEN = 20  # what is next when there is room in the log
+ROOM_THEN = 20  # code of what is next when there is room in the log
 SYNCS = 21  # N_WRITTEN when its present sync began
 LEADER = 22  # index of the process whose group it commits with, or NOBODY
 N_PROCESS = 23
@@ -40,16 +40,16 @@ N_PROCESS = 23
 # Who writes pages and checkpoints: processes behind the master, and rows of Machine.batch and Machine.chunk.
 LIST = 1  # flushes from the list of dirty pages
 LRU = 2  # flushes from the end of the LRU list
-CHECKPOINT = 3  # makes checkpoints
+CHECKPOINT = 3  # index of who makes checkpoints
 OF_CHECKPOINT = 0  # its row of Machine.batch
 
 # Rows of Machine.queue, beside CPUS.
 AGENT_QUEUE = 0  # with LIST, LRU or CHECKPOINT added: for the end of what that does
-LOG_QUEUE = 4  # for who writes the log
-AREA = 5  # for the double-write area
-SLOTS = 6  # for one of innodb_thread_concurrency
-BINLOG = 7  # for the binary log, or its flush stage
-BINLOG_SYNC = 8  # for its sync stage
+LOG_QUEUE = 4  # index: for who writes the log
+AREA = 5  # index: for the double-write area
+SLOTS = 6  # index: for one of innodb_thread_concurrency
+BINLOG = 7  # index: for the binary log, or its flush stage
+BINLOG_SYNC = 8  # index: for its sync stage
 N_QUEUES = 9
 
 # Elements of Machine.log: places, in B of the log files, and what the master remembers.
@@ -89,7 +89,7 @@ LAST_WRITES = 8  # count of pages written, at the master's last second
 IOS_BEFORE = 9  # count of I/Os, when the master's last ten seconds ended
 HIGH_ENTRIES = 10  # count of entries of the index on k with k > 0
 NEXT_UNDO = 11  # index of the last page of undo that was given out
-NEXT_TICKET = 12  # the last ticket that was given out
+NEXT_TICKET = 12  # number of the last ticket that was given out
 TURN = 13  # count of the master's rounds since its last checkpoint
 LAST_REPLACED = 14  # N_REPLACED when the page cleaner last looked at the end of the list
 

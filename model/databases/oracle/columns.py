@@ -1,7 +1,7 @@
 """Columns of the tables of Oracle: `model.databases.oracle.state`."""
 
 # Columns of Machine.process, a row for each process.
-PHASE = 0  # what is next: of phases.py
+PHASE = 0  # code of what is next: of phases.py
 STEP = 1  # how many of the transaction's blocks it has got
 BEGAN = 2  # ns: when the transaction began
 REDO = 3  # B: up to where its redo must be on disk
@@ -9,9 +9,9 @@ FRAME = 4  # index of the buffer that it writes
 N_PROCESS = 5
 
 # Rows of Machine.queue, beside CPUS.
-FREE = 1  # for a free buffer
+FREE = 1  # index: for a free buffer
 BUSY_BLOCK = 2  # for a block that somebody else reads or writes
-COMMIT = 3  # for the log writer
+COMMIT = 3  # index: for the log writer
 N_QUEUES = 4
 
 # Elements of Machine.log: B of redo, counted from the beginning.

@@ -17,8 +17,8 @@ PAGE = 1  # index of its last page
 ON_DISK = 2  # index of the first page that is not on disk
 
 # Elements of Machine.cleaner, the background writer.
-SMOOTHED_TAKEN = 0  # frames taken between its rounds, smoothed
-DENSITY = 1  # frames passed for each that can be used again, smoothed
+SMOOTHED_TAKEN = 0  # count of frames taken between its rounds, smoothed
+DENSITY = 1  # count of frames passed for each that can be used again, smoothed
 NEXT = 2  # index of the frame it last came to
 NEXT_PASS = 3  # count of its turns
 LAST_HAND = 4  # HAND at its last round
@@ -35,7 +35,7 @@ WERE_REUSABLE = 12  # REUSABLE when the round began
 BEGAN_AT = 0  # ns: when the last one began
 BEGAN_LSN = 1  # B of the log: where it did
 TO_WRITE = 2  # count of buffers marked
-N_DONE = 3  # of these: written by the checkpointer
+N_DONE = 3  # count of these: written by the checkpointer
 PLACE = 4  # index of the frame last looked at, or of the page if they are sorted
 N_PASSED = 5  # count of frames looked at
 IS_BUSY = 6  # 1: and not napping
@@ -65,8 +65,8 @@ IMAGE_BYTES = 14  # B of log: the image of a page
 N_RELATION = 15
 
 # Columns of Machine.process, a row for each process.
-PHASE = 0  # what is next: of phases.py
-THEN = 1  # what is next after a flush
+PHASE = 0  # code of what is next: of phases.py
+THEN = 1  # code of what is next after a flush
 LSN = 2  # B of the log: up to where it is to be flushed
 LEFT = 3  # B of records still to be copied
 STATEMENT = 4  # index, of the transaction
@@ -81,9 +81,9 @@ CPU_FACTOR = 12  # of the transaction's CPU times, 2^20ths
 N_PROCESS = 13
 
 # Rows of Machine.queue, beside CPUS.
-CLIENTS = 1  # for a thread of the client program
+CLIENTS = 1  # index: for a thread of the client program
 WAL_INSERT = 2  # for the lock under which records are copied
-WAL_WRITE_LOCK = 3  # for the lock under which the log is written
+WAL_WRITE_LOCK = 3  # index: for the lock under which the log is written
 N_QUEUES = 4
 
 # Elements of Machine.wal: places, in B of records.

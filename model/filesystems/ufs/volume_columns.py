@@ -16,7 +16,7 @@ SEQUENCE = 6  # count of I/Os that began before
 
 # Columns of Volumes.root, a row for each unit.
 RUN = 0  # index of the first I/O of the run that is being served, or NONE
-NEXT_RUN = 1  # of the next run
+NEXT_RUN = 1  # index of the next run
 
 # Elements of Volumes.n.
 N_FREE = 0  # count of numbers of I/Os that nobody uses

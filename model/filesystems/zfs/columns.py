@@ -12,16 +12,16 @@ BEGIN = 7  # its first record, which is not 0 if it is a range of an object
 N_OF_FILE = 8
 
 # Columns of Places.vdevs, a row for each vdev. The first four are the fields of VdevParams.
-KIND = 0  # of model.zfs.vdev.raid
+KIND = 0  # code of model.zfs.vdev.raid
 N_CHILDREN = 1  # count
 N_PARITY = 2  # count
 ASHIFT = 3  # log2 of B
 FIRST_LEAF = 4  # index of a leaf
 GROUP = 5  # DATA, LOG or CACHE
-TOUCHED_IN = 6  # the last group that was open when it gave space
+TOUCHED_IN = 6  # number of the last group that was open when it gave space
 
 # Columns of Zfs.process: its call, and how far it is. JOINED_BEFORE to ABOVE_OTHER: see read_ahead.py.
-OPERATION = 0  # of model.filesystems.calls
+OPERATION = 0  # code of model.filesystems.calls
 FILE = 1  # the store's number of the file
 AT = 2  # B: where in the file it is
 END = 3  # B: where it ends
@@ -50,7 +50,7 @@ IN_FLIGHT = 3  # count of I/Os in use
 TIMER_IS_OVER = 4  # 1: the time of the open group is over
 IS_PUSHED = 5  # 1: somebody asks for the next group
 LOG_CALLED = 6  # 1 + index of the intent log that was called, or 0
-TIMED_TXG = 7  # the group that the timer of 2007 will end
+TIMED_TXG = 7  # number of the group that the timer of 2007 will end
 N_SYNC = 8
 
 # Columns of Zfs.wanted.
@@ -58,7 +58,7 @@ KIND_WANTED = 0  # BLOCK, VDEV_FLUSH or LABEL
 WHERE = 1  # of a BLOCK its place; of a VDEV_FLUSH the vdev; of a LABEL leaf << LEAF_SHIFT | offset
 LENGTH = 2  # B
 OWNER = 3  # the task that waits, or FOR_TXG
-PRIORITY = 4  # in the vdev queue
+PRIORITY = 4  # code, its priority in the vdev queue
 ENTRY = 5  # index of the entry of the transaction group, or NIL
 
 # Columns of Zfs.rows, a row for each thing that an intent log wants done. From KIND_OF_ROW to OF_TXG they are those of

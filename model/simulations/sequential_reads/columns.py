@@ -16,12 +16,12 @@ N_WRAPS = 11  # count of times that the thread has come to the end of its file
 N_COLUMNS = 12
 
 # Elements of Tally.counts, and their names.
-READS_DONE = 0  # reads completed
+READS_DONE = 0  # count of reads completed
 RECORDS_CAME = 1  # records that have come from the disks or the vdev cache
 INDIRECT_CAME = 2  # indirect blocks that have come from the disks or the vdev cache
 RECORDS_USED = 3  # records that were FRESH when a reader had them
-IOS = 4  # I/Os handed to the queues
-IOS_DONE = 5  # I/Os completed
+IOS = 4  # count of I/Os handed to the queues
+IOS_DONE = 5  # count of I/Os completed
 EVICTED = 6  # records evicted from core
 BYTES_DONE = 7  # B of the I/Os completed
 COUNTS = ("reads_done", "records_came", "indirect_came", "records_used", "ios", "ios_done", "evicted", "bytes_done")

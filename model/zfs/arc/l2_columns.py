@@ -4,9 +4,9 @@
 HAND = 0  # B: where the next copy goes
 START = 1  # B: where copies begin
 END = 2  # B: where they end
-OLDEST = 3  # ordinal of the oldest copy
-ROUND = 4  # ordinal of the first copy of the last round
-NEXT = 5  # ordinal of the next copy
+OLDEST = 3  # number: ordinal of the oldest copy
+ROUND = 4  # number: ordinal of the first copy of the last round
+NEXT = 5  # number: ordinal of the next copy
 WRITING = 6  # count of writes of the round that are not done
 N_DEVICE_COLUMNS = 7  # count
 

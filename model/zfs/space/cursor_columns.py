@@ -4,8 +4,8 @@
 N_CURSORS = 64  # count; spec 2.8
 
 # Cursors of cursor dynamic fit.
-IN_EXTENT = 0  # place in the extent
-EXTENT_END = 1  # end of the extent
+IN_EXTENT = 0  # index: place in the extent
+EXTENT_END = 1  # index: end of the extent
 
 # The cursor of the earlier version of new dynamic fit.
-ONLY = 0
+ONLY = 0  # index of its one element

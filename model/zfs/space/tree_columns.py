@@ -4,4 +4,4 @@
 LEFT = 4  # node, or NIL
 RIGHT = 5  # node, or NIL
 PARENT = 6  # node, or NIL
-BALANCE = 7  # levels that the right side has more than the left one
+BALANCE = 7  # count of levels that the right side has more than the left one

@@ -4,5 +4,5 @@
 LEAF = 0  # index of the leaf
 OWNER = 1  # a waiter, FOR_LINE or FOR_TXG
 LINE = 2  # of FOR_LINE: node of the vdev cache that it fills
-ENTRY = 3  # for whoever writes transaction groups
+ENTRY = 3  # index, for whoever writes transaction groups
 N_COLUMNS = 4  # count

@@ -71,11 +71,12 @@ def referred(claim) -> set[Decimal]:
 OURS = {"differential", "pg-no-zil", "lutz-cycle", "pg-parity", "pg-target-85", "pg-fall"}
 
 
-@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.id not in OURS], ids=lambda claim: claim.id)
-def test_figures_that_a_claim_refers_to_are_among_its_printed_numbers(claim):
+def test_figures_that_a_claim_refers_to_are_among_its_printed_numbers():
     """Two entries made separately from one document: the claim's and the published table's."""
-    nothing = {Decimal(0)} if "no reads" in claim.printed else set()
-    assert referred(claim) <= spoken(claim) | nothing
+    others = {claim.id: referred(claim) - spoken(claim) - ({Decimal(0)} if "no reads" in claim.printed else set())
+              for claim in CLAIMS if claim.id not in OURS}
+    assert len(others) > 200
+    assert {claim: figures for claim, figures in others.items() if figures} == {}
 
 
 def test_said_ranges_follow_the_digits():

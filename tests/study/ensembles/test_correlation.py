@@ -2,7 +2,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -81,6 +80,7 @@ def test_units_do_not_matter(seed, scale, offset):
 
 def test_newey_west_without_lags_is_the_heteroscedastic_variance():
     """HAC with no lags is White's; statsmodels has both, so the call is right if they meet."""
+    import statsmodels.api as sm  # takes seconds, in each worker
     x, y = np.random.default_rng(4).standard_normal((2, 30))
     fit = correlation.regression(x, y)
     none = fit.get_robustcov_results("HAC", maxlags=0, use_t=True).bse

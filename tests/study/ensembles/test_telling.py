@@ -2,7 +2,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 from test_ensembles import KNOWN, simulate
 
 from study.ensembles import ensembles, telling
@@ -19,6 +18,7 @@ def test_the_share_is_that_of_an_analysis_of_variance(n_groups):
     rng = np.random.default_rng(n_groups)
     group = rng.permutation(np.arange(50) % n_groups)
     values = group + rng.normal(size=50)
+    import statsmodels.formula.api as smf  # takes seconds, in each worker
     twin = smf.ols("y ~ C(g)", pd.DataFrame({"y": values, "g": group})).fit().rsquared_adj
     assert telling.explained(group, values) == pytest.approx(twin)
 

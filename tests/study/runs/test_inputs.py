@@ -13,47 +13,65 @@ from study.runs.runner import run
 
 pytestmark = pytest.mark.slow      # kernels of Jupyter are started
 
+# How a cell reads: a file of its own, and the cell.
 READS = {
-    "open": ("runs.csv", "text = open('runs.csv').read()"),
-    "pandas": ("runs.csv", "import pandas\npandas.read_csv('runs' + '.csv')"),
-    "path": ("runs.csv", "from pathlib import Path\nPath('runs.csv').read_bytes()"),
-    "bytes": ("runs.csv", "import os\nos.close(os.open(b'runs.csv', os.O_RDONLY))"),
-    "absolute": ("runs.csv", "import os\nopen(os.path.abspath('runs' + '.csv')).read()"),
-    "below": ("data/runs.csv", "open('data/' + 'runs.csv').read()"),
+    "fork": ("fork.csv", "import os\nif not os.fork():\n    open('fork' + '.csv').read()\n    os._exit(0)\nos.wait()"),
+    "open": ("open.csv", "text = open('open.csv').read()"),
+    "pandas": ("pandas.csv", "import pandas\npandas.read_csv('pandas' + '.csv')"),
+    "path": ("path.csv", "from pathlib import Path\nPath('path.csv').read_bytes()"),
+    "bytes": ("bytes.csv", "import os\nos.close(os.open(b'bytes.csv', os.O_RDONLY))"),
+    "absolute": ("absolute.csv", "import os\nopen(os.path.abspath('absolute' + '.csv')).read()"),
+    "below": ("data/below.csv", "open('data/' + 'below.csv').read()"),
     "beside": ("../beside/runs.csv", "open('../beside/' + 'runs.csv').read()"),
-    "by DuckDB": ("runs.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM read_csv('runs.csv')\").fetchall()"),
-    "by a pattern": ("runs.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM 'r*.csv'\").fetchall()"),
-    "in a folder": ("data/runs.csv", "import duckdb\nduckdb.read_csv('data' + '/runs.csv').fetchall(); 'data'"),
-    "fork": ("runs.csv", "import os\nif not os.fork():\n    open('runs' + '.csv').read()\n    os._exit(0)\nos.wait()"),
-    "helper": ("helper.py", "import helper"), "package": ("package/part.py", "import package.part"),
+    "by DuckDB": ("duck.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM read_csv('duck.csv')\").fetchall()"),
+    "by a pattern": ("pattern.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM 'pat*.csv'\").fetchall()"),
+    "in a folder": ("other/runs.csv", "import duckdb\nduckdb.read_csv('other' + '/runs.csv').fetchall(); 'other'"),
     "script": ("script.txt", "exec(open('script.txt').read())"),
 }
+OWN_MODULES = {"helper": ("helper.py", "import helper"), "package": ("package/part.py", "import package.part")}
+BEFORE, AFTER = "a = 1\n", "a = 2\n"
 
 
-@pytest.mark.parametrize("how", READS)
+def reader(notebook, tmp_path, cells):
+    """A notebook in a folder of its own, whose cells read the files that are named with them; and the folder."""
+    folder = tmp_path / "mine"
+    for name, _ in cells:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(BEFORE)
+    return notebook("reads", *(cell for _, cell in cells)).rename(folder / "reads.ipynb"), folder
+
+
+def test_a_run_is_as_current_as_each_file_that_it_read(runs, notebook, tmp_path):
+    """However it was read. A file that was not read does not count."""
+    path, folder = reader(notebook, tmp_path, READS.values())
+    first = run(plan(path))
+    assert (first.status, first.again) == ("ok", True), first.reason
+    written = manifest(first.plan.folder)
+    assert set(written["inputs"]) == {name for name, _ in READS.values()}
+    (folder / "another.csv").write_text("of nobody's interest")
+    for name, _ in READS.values():
+        (folder / name).write_text(AFTER)
+        assert not is_current(written), name
+        (folder / name).write_text(BEFORE)
+        assert is_current(written), name
+
+
+@pytest.mark.parametrize("how", ["open", "in a folder", *OWN_MODULES])
 def test_a_run_is_repeated_when_a_file_that_it_read_has_changed_and_only_then(runs, notebook, tmp_path, how):
     """And it is the old run again when the file is as it was."""
-    name, cell = READS[how]
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    file = folder / name
-    file.parent.mkdir(exist_ok=True)
-    (tmp_path / "beside").mkdir(exist_ok=True)
-    file.write_text("a = 1\n")
-    path = notebook("reads", cell).rename(folder / "reads.ipynb")
+    name, cell = (READS | OWN_MODULES)[how]
+    path, folder = reader(notebook, tmp_path, [(name, cell)])
     first = run(plan(path))
     assert (first.status, first.again) == ("ok", True), first.reason
     again = run(plan(path))
     assert (again.again, bool(again.started)) == (False, True)
-    if not name.endswith(".py"):
-        assert set(manifest(first.plan.folder)["inputs"]) == {name}
-    (folder / "other.csv").write_text("of nobody's interest")
+    (folder / "another.csv").write_text("of nobody's interest")
     assert not run(plan(path)).again
-    file.write_text("a = 2\n")
+    (folder / name).write_text(AFTER)
     assert not is_current(manifest(first.plan.folder))
     second = run(plan(path))
     assert (second.status, second.again, is_current(manifest(second.plan.folder))) == ("ok", True, True)
-    file.write_text("a = 1\n")
+    (folder / name).write_text(BEFORE)
     back = run(plan(path))
     assert (back.again, back.plan.run_id) == (False, first.plan.run_id)
 

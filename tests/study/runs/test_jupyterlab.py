@@ -18,9 +18,8 @@ from support.processes import ended, started
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-# One without a slider whose draws tell how far they are, and one with a slider. What any notebook may break is found without
-# a browser (`test_slid_notebooks.py`).
-BOOKS = ["91_published_setups.ipynb", "90_model_vs_zfs.ipynb"]
+# What any notebook may break is found without a browser (`test_slid_notebooks.py`).
+BOOK = "90_model_vs_zfs.ipynb"
 
 pytestmark = [pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver is installed"),
               pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -130,21 +129,20 @@ def opened(browser, server, name):
     wait_for(lambda: browser.execute_script(FRONT) == name and state(browser)["idle"], 180)
 
 
-def run_all_cells(browser, server, name):
+def run_all_cells(browser, server, name, meanwhile=lambda: None):
     opened(browser, server, name)
     browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
+    meanwhile()
     wait_for(lambda: (now := state(browser)).get("errors") or (now["idle"] and now["run"] == now["code"]), 1500)
     return state(browser)
 
 
-@pytest.mark.parametrize("name", BOOKS)
-def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browser, server, name):
-    done = run_all_cells(browser, server, name)
+def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browser, server):
+    done = run_all_cells(browser, server, BOOK)
     assert done["errors"] == []
     assert done["run"] == done["code"] > 0
-    keep(browser, name)
-    if "sliders.explore" in (NOTEBOOKS / name).read_text():
-        slide(browser, name)
+    keep(browser, BOOK)
+    slide(browser, BOOK)
     browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")   # its memory is for the next
 
 
@@ -236,6 +234,12 @@ return panel && panel.context ? panel.context.path : null;
 """
 
 
+PARTS = """
+import time
+from study.ensembles.processors import on_all_processors
+on_all_processors(time.sleep, [(2.0,)] * 3)
+"""
+BAR = "return document.querySelectorAll('.jp-OutputArea-output progress').length;"
 SLOW = """
 import time
 from study import drawing
@@ -259,13 +263,15 @@ LOOK = "return getComputedStyle(document.querySelector('.jp-OutputArea-output im
 
 
 def test_a_picture_that_is_computed_or_refused_is_pale_and_the_line_above_says_why(browser, server):
+    """A bar below a cell tells how far it is, until it is done."""
     from selenium.webdriver.common.keys import Keys
-    slow = new_notebook(cells=[new_code_cell(SLOW)], metadata=KERNELSPEC)
+    slow = new_notebook(cells=[new_code_cell(PARTS), new_code_cell(SLOW)], metadata=KERNELSPEC)
     content = {"type": "notebook", "format": "json", "content": slow}
     request = urllib.request.Request(f"{server}/api/contents/slow.ipynb?token=study", json.dumps(content).encode(),
                                      {"Content-Type": "application/json"}, method="PUT")
     urllib.request.urlopen(request, timeout=30).close()
-    run_all_cells(browser, server, "slow.ipynb")
+    run_all_cells(browser, server, "slow.ipynb", lambda: wait_for(lambda: browser.execute_script(BAR) == 1, 60))
+    assert browser.execute_script(BAR) == 0
     wait_for(lambda: browser.execute_script(PICTURE), 60)
     states = (("Computing for 2 s", "0.25"), ("The picture is of these values", "1"),
               ("are refused; choose less. The grey picture is still of record_kib 16", "0.25"))

@@ -33,7 +33,7 @@ steps = st.lists(st.tuples(st.sampled_from(["pick", "pick", "give", "give", "tak
 
 @pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
 @pytest.mark.parametrize("first_unit", [0, *(pytest.param(unit, marks=pytest.mark.slow) for unit in (4096, FAR, 2**40))])
-@quick
+@settings(quick, max_examples=15)
 @given(st.integers(100, 700), st.integers(0, 100), steps)
 def test_free_blocks_are_a_list_of_truth_values(params, first_unit, n_blocks, used_pct, steps):
     fb, twin = both(n_blocks, params, first_unit)
