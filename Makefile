@@ -21,8 +21,9 @@ help:
 reproduce: ready
 	@$(STUDY) reproduce
 
+# Three workers for two processors: one of them often waits, for a kernel, a server or a limit of time.
 test: ready
-	@.venv/bin/python -m pytest -n 2 --dist loadfile
+	@.venv/bin/python -m pytest -n 3 --dist loadfile
 
 check: ready
 	@.venv/bin/ruff check --quiet .

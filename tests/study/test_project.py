@@ -18,7 +18,7 @@ from jupyter_server.services.contents.largefilemanager import LargeFileManager
 import set_up
 from study.project import NOTEBOOKS, PAPER, ROOT, refuse_unwritable, write_atomically
 from study.runs import catalogue, notebook_file, parameters, saving
-from support import prose
+from support import file_costs, prose
 from support.processes import run
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -46,6 +46,13 @@ def test_locks_pin_every_direct_dependency_by_hash():
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
 def test_locks_name_no_address(lock):
     assert "://" not in lock.read_text()
+
+
+def test_files_of_tests_with_a_cost_exist():
+    """Those that the order of tests goes by (`conftest.py`)."""
+    names = {path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")}
+    assert set(file_costs.SECONDS) <= names
+    assert file_costs.seconds("nothing", 3) == 1.5
 
 
 def _imports(path):
