@@ -1,6 +1,6 @@
-"""Ordered lists of many things in many places: skip lists in arrays.
+"""Ordered lists of many items in many places: skip lists in arrays.
 
-Things are numbered, each has a key and a second key for ties, and each waits in at most one list of an order. A list
+Items are numbered, each has a key and a second key for ties, and each waits in at most one list of an order. A list
 is doubly linked, with an *end* that closes it to a ring and is greater than everything. The links of level 0 lead
 through all of the list; those of level 1 through about a quarter of it, level 2 through a sixteenth, and so on:
 
@@ -11,7 +11,7 @@ through all of the list; those of level 1 through about a quarter of it, level 2
 A search goes along the highest level as far as it may, then along the next one below: a few steps for every factor of
 four in length. Neighbours are one link away, and taking something out needs no search at all.
 
-Things with equal keys stay in the order in which they came. How many levels a thing has is settled by its number, as
+Items with equal keys stay in the order in which they came. How many levels an item has is settled by its number, as
 if by lot; it decides how long a search takes and never what it finds.
 
 Measured against the other obvious structure, a sorted array for every list, with binary search and moving up: ns for
@@ -33,18 +33,18 @@ import numpy as np
 from model.jit import kernel
 
 GREATEST = np.iinfo(np.int64).max  # key of an end
-LEVEL_BITS = 2  # each level has a quarter of the things of the one below
-TOP_THINGS = 64  # about as many may stand on the highest level, if all are in one list; the others are seldom so long
+LEVEL_BITS = 2  # each level has a quarter of the items of the one below
+TOP_ITEMS = 64  # about as many may stand on the highest level, if all are in one list; the others are seldom so long
 
 
 class Order(NamedTuple):
-    """One order, and all lists in it. A thing's number is its place in the arrays; ends have numbers as well."""
+    """One order, and all lists in it. A item's number is its place in the arrays; ends have numbers as well."""
 
     key: np.ndarray  # what the lists are in order of; not written here
     tie: np.ndarray  # and among equal keys; not written here
-    n_levels: np.ndarray  # of each thing, 1 or more; of each end, how many its list has had
-    after: np.ndarray  # [level, thing]: the next one, or the end of the list
-    before: np.ndarray  # [level, thing]: the one before, or the end of the list
+    n_levels: np.ndarray  # of each item, 1 or more; of each end, how many its list has had
+    after: np.ndarray  # [level, item]: the next one, or the end of the list
+    before: np.ndarray  # [level, item]: the one before, or the end of the list
 
 
 @kernel
@@ -54,68 +54,68 @@ def _not_greater(order, a, b):
 
 
 @kernel
-def _link(order, level, place, thing):
+def _link(order, level, place, item):
     following = order.after[level, place]
-    order.before[level, thing] = place
-    order.after[level, thing] = following
-    order.after[level, place] = thing
-    order.before[level, following] = thing
+    order.before[level, item] = place
+    order.after[level, item] = following
+    order.after[level, place] = item
+    order.before[level, following] = item
 
 
 @kernel
-def _unlink(order, level, thing):
-    before, after = order.before[level, thing], order.after[level, thing]
+def _unlink(order, level, item):
+    before, after = order.before[level, item], order.after[level, item]
     order.after[level, before] = after
     order.before[level, after] = before
 
 
 @kernel
-def _last_not_greater(order, level, place, thing):
-    """Along a level, from `place` on: behind what `thing` has to stand."""
+def _last_not_greater(order, level, place, item):
+    """Along a level, from `place` on: behind what `item` has to stand."""
     following = order.after[level, place]
-    while _not_greater(order, following, thing):
+    while _not_greater(order, following, item):
         place = following
         following = order.after[level, place]
     return place
 
 
 @kernel
-def insert(order, end, thing):
-    """Put `thing` into the list of `end`, behind all that are not greater. (Level 0, all that most things have, is written
+def insert(order, end, item):
+    """Put `item` into the list of `end`, behind all that are not greater. (Level 0, all that most items have, is written
     out: the compiler then knows which row of links it is.)"""
-    last, levels = order.before[0, end], order.n_levels[thing]
+    last, levels = order.before[0, end], order.n_levels[item]
     if levels > order.n_levels[end]:
         order.n_levels[end] = levels
-    if last == end or _not_greater(order, last, thing):  # no search
-        _link(order, 0, last, thing)
+    if last == end or _not_greater(order, last, item):  # no search
+        _link(order, 0, last, item)
         for level in range(1, levels):
-            _link(order, level, order.before[level, end], thing)
+            _link(order, level, order.before[level, end], item)
         return
     place = end
     for level in range(order.n_levels[end] - 1, 0, -1):
-        place = _last_not_greater(order, level, place, thing)
+        place = _last_not_greater(order, level, place, item)
         if level < levels:
-            _link(order, level, place, thing)
-    _link(order, 0, _last_not_greater(order, 0, place, thing), thing)
+            _link(order, level, place, item)
+    _link(order, 0, _last_not_greater(order, 0, place, item), item)
 
 
 @kernel
-def remove(order, thing):
-    """Take `thing` out of its list."""
-    _unlink(order, 0, thing)
-    for level in range(1, order.n_levels[thing]):
-        _unlink(order, level, thing)
+def remove(order, item):
+    """Take `item` out of its list."""
+    _unlink(order, 0, item)
+    for level in range(1, order.n_levels[item]):
+        _unlink(order, level, item)
 
 
-def n_levels_for(n_things):
-    """How many levels a list of so many things has: one at least."""
-    return max(1, -(-(n_things // TOP_THINGS).bit_length() // LEVEL_BITS))
+def n_levels_for(n_items):
+    """How many levels a list of so many items has: one at least."""
+    return max(1, -(-(n_items // TOP_ITEMS).bit_length() // LEVEL_BITS))
 
 
 def new_order(key, tie, first_end, levels=None, links=None):
-    """Empty lists of the things 0 .. first_end - 1; the numbers from `first_end` on are their ends.
+    """Empty lists of the items 0 .. first_end - 1; the numbers from `first_end` on are their ends.
 
-    `key` and `tie` are the arrays to go by, of all things and ends; the keys of the ends are set here. `levels` and `links`
+    `key` and `tie` are the arrays to go by, of all items and ends; the keys of the ends are set here. `levels` and `links`
     are places for `n_levels` and for `after` and `before`, all zeros, if they are to stand beside something else. (Orders
     whose ends have other numbers can share their levels.)
     """

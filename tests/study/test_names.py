@@ -1,4 +1,4 @@
-"""Variables, arguments and functions of study and tests are named after what they are."""
+"""Variables, arguments and functions are named after what they are."""
 import ast
 
 import pytest
@@ -7,7 +7,8 @@ from study.project import ROOT
 
 NO_NAMES = {"found", "like", "one", "ones", "said", "some", "thing", "things", "told", "whatever"}
 OF_DATA = {("study/documents/claims.py", "said")}       # a key of data/claims.toml: what a document says
-FILES = [path.relative_to(ROOT).as_posix() for top in ("study", "tests") for path in sorted((ROOT / top).rglob("*.py"))]
+FILES = [path.relative_to(ROOT).as_posix() for top in ("model", "study", "tests")
+         for path in sorted((ROOT / top).rglob("*.py"))]
 
 
 def bound(text):

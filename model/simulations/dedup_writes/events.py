@@ -77,9 +77,9 @@ def _looked_up(m, leaves, now, thread):
 
 
 @kernel
-def _is_found_there(s, found):
+def _is_found_there(s, entry):
     """Whether the duplicate object has the entry: of a block that is freed also the last one but one."""
-    return found == AGAIN or (s.is_free and found == SECOND)
+    return entry == AGAIN or (s.is_free and entry == SECOND)
 
 
 @part

@@ -68,14 +68,14 @@ def read(reading: Reading, sources: list[Source]) -> None:
     if "processed" in (totals := reading.printed("pgbench")):
         printed = totals["processed"]
         duration = reading.setting("duration_s") or (printed / totals["tps"] if totals.get("tps") else 0)
-        most_lost = printed * min(1.0, 2 * interval / duration) if duration else printed
+        max_lost = printed * min(1.0, 2 * interval / duration) if duration else printed
         reading.checks.append(
             Check(
                 "transactions in the intervals",
                 counted,
                 printed,
                 "transactions",
-                0 <= printed - counted <= most_lost,
+                0 <= printed - counted <= max_lost,
                 "pgbench does not write the last interval",
             )
         )
