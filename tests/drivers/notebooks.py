@@ -25,7 +25,7 @@ FEW = {"draws": "2", "seeds": "2"}
 # batch run they are read, and none of their cases is simulated anew. Of their draws the first DRAWN rows are looked at. A
 # slider must have room to the right.
 SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "14_lun_alignment": {"seconds": "10.0"} | FEW,
-         "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
+         "09_postgres_checkpoints": {"check": "16"}, "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
 DRAWN = 300
 SECONDS = 600       # for one notebook
 
