@@ -341,7 +341,7 @@ def test_a_committed_grade_is_marked_and_a_run_that_broke_off_or_is_of_older_cod
     row = next(line for line in done.stdout.splitlines() if line.startswith("exchange-gain"))
     assert (done.returncode, row.rstrip().endswith("not reproduced *")) == (0, True)
     assert "06_exchange: failed (no [more] memory) when it was run here" in done.stdout
-    assert "01_vdev_cache_oltp: has been run here, but with other code, data or parameters" in done.stdout
+    assert "Run here, but with other code, data or parameters: 01_vdev_cache_oltp" in done.stdout
     assert "07_pgbench_ladder:" not in done.stdout
 
 

@@ -255,7 +255,8 @@ def test_the_five_documents_stand_in_readme_and_where_it_leads_first_with_claims
         assert all(head[key] in page for key in ("id", "author", "title", "date"))
         author, title, date = (head[key] for key in ("author", "title", "date"))
         beginning = title.partition("; ")[0].partition(" (")[0]
-        name = rf"{re.escape(author)}, \*{re.escape(beginning)}[^*]*\*.*?{re.escape(date)}"
+        link = re.escape(f"(data/published/{path.name})")
+        name = rf"{re.escape(author)}, \[\*{re.escape(beginning)}[^*]*\*\]{link}.*?{re.escape(date)}"
         first = re.search(name, words(ROOT / "README.md"))
         assert first, f"README does not name {author}'s document"
         assert "*consistent*" in words(ROOT / "README.md")[:first.start()], "grades are explained before it"
