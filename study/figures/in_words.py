@@ -2,7 +2,7 @@
 from collections.abc import Iterable
 
 DEVICES = {"capacity-hdd": "large disk", "performance-hdd": "fast disk", "ssd-write": "SSD for writes",
-           "ssd-read": "SSD for reads", "dram": "memory", "cloud": "cloud", "sata-1tb": "disk of 1 TB, 7200 rpm",
+           "ssd-read": "SSD for reads", "dram": "memory", "cloud": "cloud", "sata-1tb": "disk of 1 TB",
            "SSD, x25-e": "SSD, Intel X25-E", "SSD, sas-ssd-slc-200": "SSD, SAS, 200 GB",
            "SSD, sata-ssd-s3700": "SSD, Intel S3700"}
 
