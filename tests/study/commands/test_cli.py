@@ -351,7 +351,7 @@ def test_a_committed_grade_is_marked_and_a_run_that_broke_off_or_is_of_older_cod
 def test_status_counts_the_minutes_of_ensembles_of_older_code(study, monkeypatch):
     monkeypatch.setattr(kept, "is_current", lambda of_file: False)
     last = study("status").stdout.splitlines()[-1]
-    assert re.search(r"one after another in about \d+ min; the \d+ ensembles of older code or data: about \d+ min more$", last)
+    assert re.search(r" in about \d+ min; the \d+ ensembles of older code or data: about \d+ min more$", last)
 
 
 PREDICTING = "from study.runs import record\nrecord.prediction('oltp-gain', (1.21, 1.23, 1.25), None, True, 20)"
