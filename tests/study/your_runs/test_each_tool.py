@@ -76,6 +76,13 @@ def test_runs_without_a_known_rate_say_first_what_may_be_the_outcome():
         chosen.outcome_of(own, "")
 
 
+def test_a_series_without_a_clock_is_compared_with_nothing_and_says_why():
+    of_points, of_totals = ["run", "series", "subject", "name", "value", "unit"], ["run", "name", "value", "unit"]
+    own = SimpleNamespace(points=pd.DataFrame(columns=of_points), totals=pd.DataFrame(columns=of_totals),
+                          clocks=pd.DataFrame({"run": ["mine 1"], "series": ["csv.mine"]}))
+    assert comparison.compare(own, "csv.mine.wait", "", "").reason.startswith("csv.mine has no clock (study ingest with ")
+
+
 @pytest.mark.parametrize("name", GIVEN)
 def test_the_outcome_of_each_tool_is_one_that_it_stored(runs, tmp_path, name):
     what, outcome = GIVEN[name]
