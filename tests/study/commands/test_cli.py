@@ -354,6 +354,21 @@ def test_status_counts_the_minutes_of_ensembles_of_older_code(study, monkeypatch
     assert re.search(r" in about \d+ min; the \d+ ensembles of older code or data: about \d+ min more$", last)
 
 
+@pytest.mark.slow
+def test_lab_opens_documents_as_pages_and_asks_for_no_news(study, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONUTF8", "1")       # which it sets
+    monkeypatch.setattr(cli.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(cli.os, "chdir", lambda folder: None)
+    started = []
+    monkeypatch.setattr(cli.os, "execv", lambda program, words: started.append(words))
+    assert study("lab", "--no-browser").returncode == 0
+    assert "--no-browser" in started[0]
+    page, settings = (json.loads((tmp_path / "etc/jupyter/labconfig" / f"{name}.json").read_text())
+                      for name in ("page_config", "default_setting_overrides"))
+    assert page["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"]
+    assert settings["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {"markdown": "Markdown Preview"}
+
+
 PREDICTING = "from study.runs import record\nrecord.prediction('oltp-gain', (1.21, 1.23, 1.25), None, True, 20)"
 
 
