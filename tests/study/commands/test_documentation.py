@@ -17,7 +17,8 @@ from support import prose
 
 README = (ROOT / "README.md").read_text()
 PAGES = sorted((*(ROOT / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-                *(ROOT / "docs").rglob("*.md"), *(ROOT / "data").rglob("*.md")))
+                *(path for folder in ("docs", "data") for path in (ROOT / folder).rglob("*.md")
+                  if ".ipynb_checkpoints" not in path.parts)))     # which JupyterLab leaves of a page that was opened
 MAX_LINES, MAX_WORDS = 150, 25
 
 
