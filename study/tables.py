@@ -63,11 +63,19 @@ def twice(names: list[str], wanted: Sequence[str]) -> str | None:
 
 def _csv(path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
     """By the separator that the header has."""
-    table = _separated_by(",", path, text, rows)
-    header = table.columns[0] if len(table.columns) == 1 and Path(path).is_file() else ""
+    try:
+        table = _separated_by(",", path, text, rows)
+        names = list(table.columns)
+    except pd.errors.ParserWarning:     # as it is where numbers have decimal commas
+        if not Path(path).is_file():
+            raise
+        table, names = None, list(_separated_by(",", path, text, rows=0).columns)
+    header = names[0] if len(names) == 1 and Path(path).is_file() else ""
     for separator in OTHER_SEPARATORS:
         if separator in header:
             return _separated_by(separator, path, text, rows)
+    if table is None:
+        raise pd.errors.ParserWarning
     return table
 
 

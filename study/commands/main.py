@@ -61,6 +61,8 @@ QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.
 WITHOUT_OUTPUTS = ("--ServerApp.jpserver_extensions=study.runs.saving=True",)      # committed notebooks have none
 FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+# Documents open as pages, not as their source.
+SETTINGS = {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
 CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
@@ -298,7 +300,9 @@ def lab(context: typer.Context) -> None:
     from study.project import ROOT, write_atomically
     from study.store import store
     store.refresh()
-    write_atomically(Path(sys.prefix) / "etc/jupyter/labconfig/page_config.json", json.dumps(PAGE))
+    config = Path(sys.prefix) / "etc/jupyter/labconfig"
+    write_atomically(config / "page_config.json", json.dumps(PAGE))
+    write_atomically(config / "default_setting_overrides.json", json.dumps(SETTINGS))
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)

@@ -118,15 +118,12 @@ def _where_from(n_done: int, n_all: int) -> list[str]:
 
 def _why_not(undone: list[Plan], board: pd.DataFrame) -> list[str]:
     """Of notebooks that grade something on the board and were run here, but not well, or not as they stand now."""
-    lines = []
-    for planned in undone:
-        if planned.name not in set(board.notebook):
-            continue
-        if content := manifest(planned.folder):
-            lines.append(f"{planned.name}: {content['status']} ({content['reason']}) when it was run here")
-        elif any(map(manifest, planned.folder.parent.glob("*"))):
-            lines.append(f"{planned.name}: has been run here, but with other code, data or parameters")
-    return lines
+    grading_some = [planned for planned in undone if planned.name in set(board.notebook)]
+    failed = {planned.name: content for planned in grading_some if (content := manifest(planned.folder))}
+    older = [planned.name for planned in grading_some
+             if planned.name not in failed and any(map(manifest, planned.folder.parent.glob("*")))]
+    lines = [f"{name}: {content['status']} ({content['reason']}) when it was run here" for name, content in failed.items()]
+    return lines + ([f"Run here, but with other code, data or parameters: {', '.join(older)}"] if older else [])
 
 
 def _meant(board: pd.DataFrame, words: list[str]) -> set[str]:

@@ -14,6 +14,7 @@ from study.project import runs_folder
 from study.runs import catalogue
 from study.runs.folder import MANIFEST, manifest
 from study.runs.plan import Plan, all_plans, done_before, missing, plan
+from study.words import counted
 
 ENSEMBLE = "ensemble "
 
@@ -22,7 +23,7 @@ class State(NamedTuple):
     """Of a notebook with its parameters, or of a kept ensemble (ENSEMBLE and its name)."""
     name: str
     state: str
-    minutes: float | None       # that it would run; None if it would not
+    minutes: float | None       # that it would run; None if it would not, or if it is not known
 
 
 def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
@@ -34,7 +35,10 @@ def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
 def show_all(as_json: bool, out: Console) -> None:
     """The notebooks of the study with their defaults, their kept ensembles, and notebooks of the user's own as they were run
     last."""
+    from study.store import store  # brings DuckDB along
     _give([*map(state_of, all_plans()), *_own(), *_ensembles()], as_json, out)
+    if damage := store.damage():
+        console.err.print(damage, soft_wrap=True)
 
 
 def when(started: str) -> str:
@@ -67,19 +71,20 @@ def _minutes(planned: Plan, before: list[dict[str, Any]]) -> float:
 
 def _ensembles() -> list[State]:
     """Of each ensemble that a notebook keeps, whether code and data are those of today. It runs within its notebook."""
-    return [State(f"{ENSEMBLE}{name}", _state_of_ensemble(name), None)
-            for listed in catalogue.STUDY.values() for name in listed.keeps]
+    return [_state_of_ensemble(name) for listed in catalogue.STUDY.values() for name in listed.keeps]
 
 
-def _state_of_ensemble(name: str) -> str:
+def _state_of_ensemble(name: str) -> State:
     from study.ensembles import kept  # brings Arrow and Numba along
     file = kept.file_of(name)
+    label = f"{ENSEMBLE}{name}"
     if not file.exists():
-        return "not kept: simulated whole"
+        return State(label, "not kept: simulated whole", None)
     of_file = kept.facts(file)
     if kept.is_current(of_file):
-        return "kept, of the code and data of today"
-    return f"of older code or data: simulated whole, in {_in_words(int(of_file[kept.SECONDS]) / 60)} of one processor"
+        return State(label, "kept, of the code and data of today", None)
+    minutes = int(of_file[kept.SECONDS]) / 60
+    return State(label, f"of older code or data: simulated whole, in {_in_words(minutes)} of one processor", minutes)
 
 
 def _own() -> list[State]:
@@ -119,8 +124,13 @@ def _say(states: list[State], out: Console) -> None:
             shown.add_row(state.name.removeprefix(ENSEMBLE), state.state)
         out.print(shown)
     to_run = [state.minutes for state in notebooks if state.minutes is not None]
-    out.print(f"{len(to_run)} of {len(notebooks)} would run, one after another in {_in_words(sum(to_run))}" if to_run
-              else f"{len(notebooks)} {'is' if len(notebooks) == 1 else 'are'} current; nothing would run")
+    whole = [state.minutes for state in states if state.name.startswith(ENSEMBLE) and state.minutes is not None]
+    besides = f"; the {counted(len(whole), 'ensemble')} of older code or data: {_in_words(sum(whole))} more" if whole else ""
+    if to_run:
+        out.print(f"{len(to_run)} of {len(notebooks)} would run, one after another in {_in_words(sum(to_run))}{besides}",
+                  soft_wrap=True)
+    else:
+        out.print(f"{len(notebooks)} {'is' if len(notebooks) == 1 else 'are'} current; nothing would run")
 
 
 def _of_notebooks(states: list[State]) -> Table:

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from study.drawing import BLACK, BLUE, ORANGE, SKY, canvas
+from study.figures.in_words import DEVICES, named
 
 TOP = 4.0                       # where the darkest colour begins, at least
 PLACES = {17.0: "17  (EFI, sector 34)", 31.5: "31.5  (DOS, sector 63)", 0.0: "0  (aligned)"}
@@ -54,7 +55,7 @@ def cases(table: pd.DataFrame, claimed: tuple[float, float]) -> Figure:
     for place, row in zip(places, table.itertuples(), strict=True):
         axes.annotate(f"{row.fits_ms:.3g} to {row.does_not_ms:.3g} ms", (max(1.0, row.slowdown), place), (3, 0),
                       textcoords="offset points", va="center", fontsize=7)
-    axes.set_yticks(places, table.case)
+    axes.set_yticks(places, named(table.case, DEVICES))
     axes.set_xlim(0.95, 2.1 * max(claimed[1], table.slowdown.max()))
     figure.legend(loc="outside lower center")
     return figure

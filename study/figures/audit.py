@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from study.drawing import BLUE, GREEN, GREY, ORANGE, RED, canvas
+from study.figures import in_words
 
 AGAINST = {"own figures": RED, "a law": BLUE, "the code": ORANGE, "the workload's script": GREEN}
 LEGEND_ABOVE = {"loc": "outside upper left", "ncols": 2}
@@ -23,7 +24,7 @@ def differences(findings: pd.DataFrame) -> Figure:
         axes.plot([], [], "s", color=colour, ms=4, mew=0, label=against)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda percent, _: f"{percent:g}")       # exponents would be too small to read
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), in_words.named(names, in_words.AUDIT))
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axes.grid(axis="y", color=GREY, lw=0.2)
     axes.tick_params(axis="y", length=0)
@@ -50,7 +51,7 @@ def processes(shares: pd.DataFrame, expected: float) -> Figure:
     left = np.zeros(len(parts))
     for subject, colour in zip(order, (BLUE, ORANGE, GREEN, RED), strict=False):
         width = shares[shares["subject"] == subject].set_index("part")["processes"].reindex(parts).to_numpy()
-        axes.barh(parts, width, left=left, color=colour, height=0.5, label=subject)
+        axes.barh(parts, width, left=left, color=colour, height=0.5, label=in_words.SHADOW.get(subject, subject))
         left += width
     axes.axvline(expected, color="black", lw=0.8, ls="--")
     axes.set_xlim(0.93 * expected, 1.005 * expected)
@@ -68,7 +69,7 @@ def prices(findings: pd.DataFrame) -> Figure:
     axes.hlines(y + 0.13, table["said_low"], table["said_high"], color=ORANGE, lw=3, label="I/Os per second × price of one")
     axes.plot(table["shown"], y - 0.13, "|", ms=7, color=BLUE)
     axes.plot((table["said_low"] + table["said_high"]) / 2, y + 0.13, "|", ms=7, color=ORANGE)
-    axes.set_yticks(y, table["claim_id"].str.removeprefix("price-"))
+    axes.set_yticks(y, in_words.named(table["claim_id"].str.removeprefix("price-"), in_words.DEVICES))
     axes.set_ylim(max(len(table), 1) - 0.5, -0.5)
     axes.set_xlim(0, None)
     axes.set_xlabel("price of one device ($)")
@@ -80,7 +81,8 @@ def in_flight(findings: pd.DataFrame) -> Figure:
     """Requests that must be in flight for a table's I/Os per second at its latency, with the number beside each bar."""
     table = findings[findings["check"] == "in-flight"].sort_values("shown")
     figure, axes = canvas(aspect=0.5)
-    bars = axes.barh(table["claim_id"].str.removeprefix("speed-"), table["shown"], color=BLUE, height=0.6)
+    devices = in_words.named(table["claim_id"].str.removeprefix("speed-"), in_words.DEVICES)
+    bars = axes.barh(devices, table["shown"], color=BLUE, height=0.6)
     axes.bar_label(bars, [f"{number:.2g}" for number in table["shown"]], padding=3, fontsize=7)
     axes.margins(x=0.1)
     axes.axvline(1, color="black", lw=0.8, ls="--", label="all that a latency allows one after another")

@@ -12,6 +12,7 @@ from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, canvas,
 from study.experiments.postgres_2008 import curves
 from study.experiments.postgres_2008.curves import Run
 from study.experiments.postgres_2008.setups import TESTS
+from study.figures.in_words import CLAIMS, named
 
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, GREY)
 # Where words may stand at a mark: place along it (0 to 1), points away from it, and which side of the words is there.
@@ -270,7 +271,8 @@ def claims(scores: pd.DataFrame) -> Figure:
     axes.axvline(1, color=BLACK, lw=0.8, ls="--", label="published")
     axes.set_xscale("log")
     ratio_ticks(axes.xaxis)
-    axes.set_yticks(places, [f"{claim} ({grade})" for claim, grade in zip(shown.claim, shown.grade, strict=True)])
+    labels = zip(named(shown.claim, CLAIMS), shown.grade, strict=True)
+    axes.set_yticks(places, [f"{claim}\n({grade})" for claim, grade in labels])
     axes.set_xlabel("simulated over published (1)")
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)

@@ -7,6 +7,7 @@ from matplotlib.ticker import MaxNLocator
 
 from study.drawing import BLACK, BLUE, GREY, ORANGE, RED, canvas
 from study.ensembles.correlation import Analysis
+from study.figures import in_words
 from study.your_runs.quantities import with_unit
 
 LONG_NAME, LONG_LABEL, NEW_LINE = 16, 34, "\n"      # letters: of what is explained, of an upright axis
@@ -30,12 +31,14 @@ def ranking(analysis: Analysis, published: float | None = None) -> Figure:
     if published is not None:
         axes.axvline(published, color=BLACK, lw=0.7, ls="--")
         axes.plot([published], [n - 0.35], "D", color=BLACK, ms=4, clip_on=False, label=f"published: {published:g}")
-    axes.set_yticks(places, ["best of those below", *mine.statistic, *others.statistic])
+    axes.set_yticks(places, ["best of those below",
+                            *in_words.named([*mine.statistic, *others.statistic], in_words.STATISTICS)])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, n - 0.4)
     axes.set_xlim(0, 1)
-    is_long = len(analysis.outcome) > LONG_NAME
-    axes.set_xlabel(f"R² with {analysis.outcome},{NEW_LINE if is_long else ' '}5 to 95 %",
+    outcome = in_words.STATISTICS.get(analysis.outcome, analysis.outcome)
+    is_long = len(outcome) > LONG_NAME
+    axes.set_xlabel(f"R² with {outcome},{NEW_LINE if is_long else ' '}5 to 95 %",
                     loc="right" if is_long else "center")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure
@@ -121,6 +124,8 @@ def _whole() -> MaxNLocator:
 
 def _label(analysis: Analysis, name: str) -> str:
     unit = analysis.table.attrs["units"].get(name, "1")
+    if name in in_words.STATISTICS:
+        return in_words.STATISTICS[name] + {"1": "", "1/s": " a second"}.get(unit, f" ({unit})")
     if "." in name:     # of a reader's own runs: series.quantity
         return with_unit(name, unit)
     return name if unit == "1" else f"{name} ({unit})"

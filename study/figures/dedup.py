@@ -3,6 +3,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas, ratio_ticks
+from study.figures.in_words import CLAIMS, named
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
 LEAST_SHOWN, MOST_SHOWN = 0.03, 20      # of what is simulated, over what was printed
@@ -69,7 +70,7 @@ def post_figures(rows: pd.DataFrame) -> Figure:
     axes.set_xscale("log")
     axes.set_xlim(LEAST_SHOWN, MOST_SHOWN)
     ratio_ticks(axes.xaxis)
-    axes.set_yticks(range(len(rows)), rows.claim[::-1])
+    axes.set_yticks(range(len(rows)), named(rows.claim[::-1], CLAIMS))
     axes.set_xlabel("simulated over printed")
     return figure
 
@@ -85,6 +86,7 @@ def cliff(rows: pd.DataFrame) -> Figure:
                 rows.what != "without dedup"].groupby("what", sort=False), strict=True):
             axes.plot(of_what.times, of_what[column], style, ms=3, color=colour, label=what)
         axes.set_yscale("log")
+        ratio_ticks(axes.yaxis)
         axes.set_ylabel(label)
     panels[1].set_xscale("log", base=2)
     panels[1].set_xticks(sorted(rows.times.unique()), [f"{times:g}" for times in sorted(rows.times.unique())])

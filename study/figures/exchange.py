@@ -56,6 +56,6 @@ def pool_forecast(table: pd.DataFrame, max_kib: float) -> Figure:
     axes.axhline(max_kib, color=BLACK, lw=0.6, ls=":", label="the largest I/O")
     axes.set_ylim(0, None)
     axes.set_xlabel("fragmentation, as of zpool list (%)")
-    axes.set_ylabel("a write at most (KiB)")
+    axes.set_ylabel("a write\nat most (KiB)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, columnspacing=1)
     return figure

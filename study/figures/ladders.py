@@ -86,8 +86,8 @@ def response_cdf(times: list[tuple[str, np.ndarray]]) -> Figure:
     axes.set_xlim(0.8 * ends.min(), 1.25 * ends.max())
     ratio_ticks(axes.xaxis)
     axes.set_ylim(0, 1.03)
-    axes.set_xlabel("response time of a transaction (ms), 0.1 to 99.9 %")
-    axes.set_ylabel("share of transactions")
+    axes.set_xlabel("response time (ms), 0.1 to 99.9 %")
+    axes.set_ylabel("share of\ntransactions")
     figure.legend(loc="outside lower center", ncols=1, fontsize=7)
     return figure
 

@@ -95,22 +95,24 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
     """Gain in the mean and fall of the variability for every change by itself and for all (key, label, seed, gain,
     reduction): means over seeds, and their range."""
     rows = table[table.key != "old"].groupby(["key", "label"], sort=False)[["gain", "reduction"]].agg(["mean", "min", "max"])
-    figure, (left, right) = canvas(aspect=0.25 + 0.07 * len(rows), columns=2, sharey=True)
+    figure, (left, right) = canvas(aspect=0.32 + 0.07 * len(rows), columns=2, sharey=True)
     places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")
     for axes, name, target, title in ((left, "gain", published[0], "gain in\nthroughput"),
                                       (right, "reduction", published[1], "less\nvariability")):
         changes = rows[name].clip(lower=LOWEST)
-        axes.barh(places, changes["mean"], color=np.where(is_all, ORANGE, GREEN), height=0.6)
+        for mine, colour, label in ((~is_all, GREEN, "one change"), (is_all, ORANGE, "all together")):
+            axes.barh(places[mine], changes["mean"][mine], color=colour, height=0.6, label=label)
         axes.hlines(places, changes["min"], changes["max"], color=BLACK, lw=0.8)
         for place, minimum in zip(places, rows[name]["min"], strict=True):
             if minimum < LOWEST:      # beyond the axis
                 axes.annotate(f"← {minimum:.0f}", (LOWEST, place + 0.3), (1, 0), textcoords="offset points", fontsize=7)
         axes.axvline(0, color=GREY, lw=0.6)
-        axes.axvline(target, color=BLACK, lw=0.8, ls="--")
+        axes.axvline(target, color=BLACK, lw=0.8, ls="--", label="published")
         axes.set_title(title, fontsize=7, loc="left")
         axes.set_xlabel("%")
         axes.tick_params(axis="y", length=0)
     left.set_yticks(places, rows.index.get_level_values("label"))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, columnspacing=1)
     return figure
 
 

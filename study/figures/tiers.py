@@ -4,11 +4,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, canvas
+from study.figures import in_words
 
 LOOKS = {(0, 0): (GREY, "disks alone"), (1, 0): (GREEN, "with a log SSD"), (0, 1): (SKY, "with a cache SSD"),
          (1, 1): (ORANGE, "with both")}
 SMALLEST_PT, LARGEST_PT = 3.0, 8.0
-SHAPES, IN_WORDS = ("o", "s"), ("dots", "squares")      # of kinds of disks, by their names
+SHAPES, SHAPE_WORDS = ("o", "s"), ("dots", "squares")      # of kinds of disks, by their names
 APART = 1.3                     # a pool on the frontier has its parts written beside it if it is so much faster
 
 
@@ -21,7 +22,7 @@ def scale(table: pd.DataFrame) -> Figure:
     axes.set_xscale("log")
     axes.set_xlim(1e-3, 1e6)
     axes.set_xticks([1e-3, 1, 1e3, 1e6], ["1 ns", "1 µs", "1 ms", "1 s"])
-    axes.set_yticks(places, table.technology)
+    axes.set_yticks(places, in_words.named(table.technology, in_words.DEVICES))
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.set_xlabel("latency")
     axes.tick_params(axis="y", length=0)
@@ -36,7 +37,7 @@ def two_prices(table: pd.DataFrame, by_capacity: str, by_ios: str) -> Figure:
     axes.hlines(places, table[by_capacity], table[by_ios], color=SKY, lw=2)
     axes.plot(table[by_capacity], places, "o", color=BLUE, ms=5, label=by_capacity)
     axes.plot(table[by_ios], places, "s", color=ORANGE, ms=5, label=by_ios)
-    axes.set_yticks(places, table.technology)
+    axes.set_yticks(places, in_words.named(table.technology, in_words.DEVICES))
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.set_xlim(0, 1.1 * float(table[[by_capacity, by_ios]].max().max()))
     axes.set_xlabel("price of one device ($)")
@@ -73,7 +74,8 @@ def frontier(table: pd.DataFrame) -> Figure:
     axes.minorticks_off()
     axes.set_xlabel("devices and memory ($)")
     axes.set_ylabel("transactions per second")
-    shapes = [f"{words}: {kind}" for words, kind in zip(IN_WORDS, kinds, strict=False)] if len(kinds) > 1 else []
+    of_kinds = zip(SHAPE_WORDS, in_words.named(kinds, in_words.DEVICES), strict=False)
+    shapes = [f"{words}: {kind}" for words, kind in of_kinds] if len(kinds) > 1 else []
     axes.set_title("; ".join([*shapes, "larger: more memory"]), loc="right", fontsize=7, color=GREY)
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -121,6 +121,20 @@ def _refresh() -> bool:
         return True
 
 
+def damage() -> str | None:
+    """A sentence about a store that the next command would make anew; None if it is as it was left, or not there."""
+    if not path().exists():
+        return None
+    try:
+        with exclusively(runs_folder() / ".locks" / "store"):
+            why_not = _why_not_usable()
+    except OSError as error:
+        if error.errno not in NOT_ALLOWED:
+            raise
+        why_not = _why_not_usable()     # where nobody may write, nobody has to be waited for
+    return f"the run store {why_not}; the next command that reads it makes it anew, and nothing is lost" if why_not else None
+
+
 def _why_not_usable() -> str | None:
     """What is wrong with the file, as the end of a sentence that begins with the store."""
     if path().is_dir():

@@ -157,8 +157,8 @@ def outcome_of(chosen: Chosen, outcome: str) -> str:
     there = set((chosen.points.series + "." + chosen.points.name).unique()) | set(chosen.totals.name)
     if known := [name for name in (*OUTCOMES, *OF_WHOLE_RUNS) if name in there]:
         return known[0]
-    raise UserError(f"no run has one of {', '.join((*OUTCOMES, *OF_WHOLE_RUNS))}; name the outcome, one of "
-                    f"{', '.join(sorted(there)[:20]) or 'none'}")
+    raise UserError(f"name the outcome, one of {', '.join(sorted(there)[:20]) or 'none'}; these runs have no "
+                    f"{', '.join((*OUTCOMES, *OF_WHOLE_RUNS))}")
 
 
 def having(chosen: Chosen, outcome: str) -> set[str]:

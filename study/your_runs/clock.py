@@ -16,7 +16,7 @@ from study.your_runs.chosen import Chosen
 COVERED = 0.5
 GAP = 1.5       # intervals: a longer step is a gap, as in `study.ingest.imports`
 MAX_ROWS = 100_000
-NO_CLOCK = "the run has no series with a clock (--started gives one, where a tool printed a series)"
+NO_CLOCK = "the run has no series with a clock (study ingest with --started or --utc-offset gives one)"
 
 
 def table(chosen: Chosen, run: str, interval_s: float = 0.0) -> pd.DataFrame:

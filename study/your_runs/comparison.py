@@ -84,6 +84,9 @@ def compare(chosen: Chosen, quantity: str, before: str, after: str) -> Compariso
     """Of a quantity over time, `series.name`, or of a number of whole runs."""
     if quantity in set(chosen.totals.name) and not (chosen.points.series + "." + chosen.points.name == quantity).any():
         return _of_whole_runs(chosen, quantity, before, after)
+    if without := [series for series in set(chosen.clocks.series) - set(chosen.points.series)
+                   if quantity.startswith(f"{series}.")]:
+        return _nothing(before, after, f"{without[0]} has no clock (study ingest with --started or --utc-offset gives one)")
     series, name = _split(chosen, quantity)
     points = chosen.points[(chosen.points.series == series) & (chosen.points.name == name)]
     of_runs = {run: part.value.to_numpy() for run, part in points.groupby("run")}

@@ -1,5 +1,6 @@
 """The command line: what it prints, what it exits with, and one sentence for every mistake."""
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -11,6 +12,7 @@ from model.zfs.eras import ERAS, era
 from study.commands import main as cli
 from study.commands import scoreboard
 from study.commands.pool import ERAS as ERAS_OF_HELP
+from study.ensembles import kept
 from study.errors import UserError
 from study.pools import aged_pools
 from study.project import DATA, runs_folder
@@ -341,8 +343,30 @@ def test_a_committed_grade_is_marked_and_a_run_that_broke_off_or_is_of_older_cod
     row = next(line for line in done.stdout.splitlines() if line.startswith("exchange-gain"))
     assert (done.returncode, row.rstrip().endswith("not reproduced *")) == (0, True)
     assert "06_exchange: failed (no [more] memory) when it was run here" in done.stdout
-    assert "01_vdev_cache_oltp: has been run here, but with other code, data or parameters" in done.stdout
+    assert "Run here, but with other code, data or parameters: 01_vdev_cache_oltp" in done.stdout
     assert "07_pgbench_ladder:" not in done.stdout
+
+
+@pytest.mark.slow
+def test_status_counts_the_minutes_of_ensembles_of_older_code(study, monkeypatch):
+    monkeypatch.setattr(kept, "is_current", lambda of_file: False)
+    last = study("status").stdout.splitlines()[-1]
+    assert re.search(r" in about \d+ min; the \d+ ensembles of older code or data: about \d+ min more$", last)
+
+
+@pytest.mark.slow
+def test_lab_opens_documents_as_pages_and_asks_for_no_news(study, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONUTF8", "1")       # which it sets
+    monkeypatch.setattr(cli.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(cli.os, "chdir", lambda folder: None)
+    started = []
+    monkeypatch.setattr(cli.os, "execv", lambda program, words: started.append(words))
+    assert study("lab", "--no-browser").returncode == 0
+    assert "--no-browser" in started[0]
+    page, settings = (json.loads((tmp_path / "etc/jupyter/labconfig" / f"{name}.json").read_text())
+                      for name in ("page_config", "default_setting_overrides"))
+    assert page["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"]
+    assert settings["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {"markdown": "Markdown Preview"}
 
 
 PREDICTING = "from study.runs import record\nrecord.prediction('oltp-gain', (1.21, 1.23, 1.25), None, True, 20)"

@@ -96,7 +96,7 @@ def test_a_bar_for_each_target():
 
 def test_claims_are_drawn_over_what_was_published_where_that_is_something():
     axes = pictures.claims(SCORES).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["pg-one (consistent)"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["pg-one\n(consistent)"]
     assert axes.lines[-1].get_xdata()[0] == 1
 
 

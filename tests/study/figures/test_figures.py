@@ -138,5 +138,4 @@ def test_names_of_two_series_do_not_touch():
     above, below = (axes.get_tightbbox() for axes in figure.axes)      # with all their words
     assert above.y0 > below.y1 > below.y0 >= 0
     assert min(above.x0, below.x0) >= 0
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["database.tps (transactions a second)",
-                                                                    "appliance.io_size (B)"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["transactions a second", "size of I/Os (B)"]

@@ -726,6 +726,14 @@ def test_a_csv_with_a_mapping(bring, tmp_path, kind):
     assert run.report.series[0]["starts"] == ("2026-11-21T00:00:00.000000" if kind == "series" else None)
 
 
+def test_a_csv_of_a_spreadsheet_has_semicolons_and_decimal_commas(bring, tmp_path):
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series").replace("TPS; total", "TPS"))
+    text = "when;TPS;io\n2026-11-21T00:00:00Z;100,5;8,25\n2026-11-21T00:00:10Z;99,75;9\n"
+    run = bring("mine.csv", text, mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    values = run.sql("SELECT value FROM observations WHERE run_id = $1 ORDER BY t, name")
+    assert values == [(100.5,), (8.25,), (99.75,), (9,)]
+
+
 def test_a_mapping_is_checked_whole(tmp_path):
     (tmp_path / "m.toml").write_text('kind = "other"\nseries = "A B"\nmore = 1\n[columns]\n')
     with pytest.raises(UserError, match=r"kind is 'other'.*series is 'A B'.*columns.*more"):

@@ -131,6 +131,17 @@ def test_a_damaged_store_is_made_anew_and_that_is_said(one_run, study, damage):
     assert study(*VERBS[0]).stderr == ""
 
 
+def test_status_names_a_damaged_store_and_leaves_it(one_run, study):
+    store.refresh()
+    assert study("status").stderr == ""
+    store.path().write_bytes(damaged := _one_bit(store.path().read_bytes()))
+    done = study("status")
+    assert done.returncode == 0
+    assert done.stderr == ("the run store is not as it was left; the next command that reads it makes it anew, and nothing "
+                           "is lost\n")
+    assert store.path().read_bytes() == damaged
+
+
 @pytest.mark.parametrize("words", VERBS[1:], ids=lambda words: words[0])
 def test_a_damaged_store_is_the_same_to_every_verb(one_run, study, words):
     store.refresh()

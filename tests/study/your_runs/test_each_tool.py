@@ -1,11 +1,14 @@
 """Notebook 11 on a run of each tool: its outcome is one that the importer stored. What cannot be said has a reason."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from study import drawing
+from study.errors import UserError
 from study.figures import your_runs as pictures
 from study.ingest import given_runs, imports
 from study.measure import ladder
@@ -64,6 +67,20 @@ def brought(tmp_path, what, label):
             (path / name).write_text(text)
     [run] = given_runs.given([path], label)
     return imports.imported(run, imports.Options(label, started=STARTED))
+
+
+def test_runs_without_a_known_rate_say_first_what_may_be_the_outcome():
+    points = pd.DataFrame({"series": ["csv.mine"], "name": ["wait"]})
+    own = SimpleNamespace(points=points, totals=pd.DataFrame({"name": ["io.size"]}))
+    with pytest.raises(UserError, match=r"^name the outcome, one of csv\.mine\.wait, io\.size; these runs have no "):
+        chosen.outcome_of(own, "")
+
+
+def test_a_series_without_a_clock_is_compared_with_nothing_and_says_why():
+    of_points, of_totals = ["run", "series", "subject", "name", "value", "unit"], ["run", "name", "value", "unit"]
+    own = SimpleNamespace(points=pd.DataFrame(columns=of_points), totals=pd.DataFrame(columns=of_totals),
+                          clocks=pd.DataFrame({"run": ["mine 1"], "series": ["csv.mine"]}))
+    assert comparison.compare(own, "csv.mine.wait", "", "").reason.startswith("csv.mine has no clock (study ingest with ")
 
 
 @pytest.mark.parametrize("name", GIVEN)
