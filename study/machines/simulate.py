@@ -60,6 +60,7 @@ MANY_SECONDS = 3600             # that are recorded then, at first
 CPU_TIMES = ("read_ns", "write_ns", "commit_ns", "miss_ns", "checksum_ps", "unpack_ps", "pack_ps", "sync_serial_ns",
              "sync_io_ns", "sync_indirect_ns")     # of a processor of speed 1
 IOS, IOS_WITH_CACHE = 2**14, 2**16     # at a time; a round of a cache device may write records of 512 B
+MAX_PIECES = 32                 # of a record on RAID-Z: of 128 KiB in sectors of 4 KiB
 
 
 class Outcome(NamedTuple):
@@ -112,6 +113,12 @@ def shares_cpus(machine: Scenario) -> bool:
     return system(machine) != "solaris" if machine.host.shares_cpus is None else machine.host.shares_cpus
 
 
+def _n_ios(machine: Scenario) -> int:
+    """I/Os at a time: a read of each client may be one of each disk, besides what groups and cache devices have."""
+    reads = machine.database.clients * min(MAX_PIECES, machine.pool.data.count)
+    return max(IOS if machine.pool.cache is None else IOS_WITH_CACHE, IOS // 2 + reads)
+
+
 def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_store.FileSettings:
     """Settings of the model's ZFS for a scenario, with the `values` of a draw."""
     files, faster = machine.zfs, speed(machine, values)
@@ -132,7 +139,7 @@ def zfs_settings(machine: Scenario, values: dict, n_seconds: int = 0) -> zfs_sto
         cpus=machine.host.cpus, shares_cpus=int(shares_cpus(machine)),
         memory_bytes=max(2**26, int(machine.host.memory_gib * GIB / files.groups_to_scale)),
         arc_max_bytes=arc_max_bytes(machine, values), compressed_arc=int(files.holds_compressed),
-        is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=IOS if machine.pool.cache is None else IOS_WITH_CACHE,
+        is_warm=is_warm, cache_is_warm=int(cache_is_warm), n_ios=_n_ios(machine),
         disk_cache_is_volatile=int(not all(part.battery for part in disks)),
         region_bytes=int(machine.pool.data.device_bytes / values["region_share"]), spread_pct=round(values["spread_pct"]),
         scale_pct=round(100 * files.to_scale), n_seconds=n_seconds, **times)

@@ -24,6 +24,7 @@ from model.jit import kernel
 from model.jit.lent_memory import empty
 
 LOG_WRITER = 0
+MAX_BURST = 128  # writes of a database writer: AIO_TASKS of `state` are twice as many
 
 
 class Workload(NamedTuple):
@@ -157,6 +158,9 @@ def check_workload(workload):
         if value != int(value) or not bounds.get(name, 1) <= value <= 2**50:
             raise ValueError(f"{name} of the workload is {value}, but it must be a whole number from "
                              f"{bounds.get(name, 1)} to 2^50; choose one in that range")
+    if workload.writes_per_burst > MAX_BURST:
+        raise ValueError(f"writes_per_burst is {workload.writes_per_burst}, but a writer may have two bursts outstanding, "
+                         f"and there is room for {2 * MAX_BURST} writes; choose {MAX_BURST} at most")
     if workload.record_bytes not in [512 << shift for shift in range(9)]:
         raise ValueError(f"record_bytes is {workload.record_bytes}, but a record is a power of two from 512 to 131072; "
                          "choose one of these")

@@ -123,6 +123,13 @@ def settle(site: Site, step_ns: int, max_steps: int) -> None:
             return
 
 
+def redo_of_a_record(orders: Orders, seen: dict, per_redo: int) -> int:
+    """B of redo for each record that is rewritten, by the tally `seen`. A write of redo, of `per_redo` records, is no larger
+    than `state.log_blocks_of` has room for."""
+    measured = round(seen["log_bytes"] / max(1, seen["writes"]))
+    return min(measured, 2 * orders.n_users * orders.redo_bytes // max(1, per_redo))
+
+
 def rewrite(site: Site, n: int, measured: Window, seed: int, name: str) -> None:
     """Rewrite `n` records, at the rates that the window `measured` has measured. CannotRun if nothing was written in it."""
     seen, orders = measured.tally, site.machine.orders
@@ -134,7 +141,7 @@ def rewrite(site: Site, n: int, measured: Window, seed: int, name: str) -> None:
     per_txg = max(1, round(writes / seen["txgs"] if seen["txgs"] else writes * orders.txg.timeout_ns / measured.ns))
     per_redo = 0 if orders.has_slog else max(1, round(writes / max(1, seen["log_writes"])))
     records = draw_changes(orders, max(0, n), seed, name)
-    redo = round(seen["log_bytes"] / writes)
+    redo = redo_of_a_record(orders, seen, per_redo)
     _run(site, 0, Ageing(
         records=records, per_commit=per_commit, per_txg=per_txg, redo_bytes=redo, per_redo=per_redo, n_other=0,
         at=np.zeros(order.N_AT, np.int64)), 1)

@@ -29,7 +29,7 @@ from model.zfs.vdev.cache import BYPASS_DATA, VdevCacheParams
 from model.zfs.vdev.leaves import Leaves, new_leaves, new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
 from model.zfs.vdev.raid import VdevParams, max_ios
-from model.zfs.zil.log import MIN_BLOCK, Zil, ZilParams, new_zil
+from model.zfs.zil.log import MIN_BLOCK, SPLIT_BYTES, Zil, ZilParams, new_zil
 
 # What a user does.
 THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER, COMMITTING = range(6)
@@ -48,7 +48,7 @@ RECORD, LOG_BLOCK, OTHER_DATA, INDIRECT_BLOCK, REDO_RECORD, SYNCED_RECORD = rang
 THROUGHPUT, LATENCY = 0, 1  # logbias
 
 SYNC_IOS = 2**13  # I/Os that the sync thread has under way at most, or a few more
-LOG_BLOCKS = 64  # of 128 KiB that one write of redo needs at most
+MIN_LOG_BLOCKS, MAX_LOG_BLOCKS = 64, 2**20  # there is room for, in one write of redo: see `log_blocks_of`
 REDO_BYTES = 2**17  # in which redo is counted: the record of the log shares, as in the document
 
 
@@ -192,6 +192,9 @@ def check_orders(orders):
     if orders.record_bytes % 512:
         raise ValueError(f"record_bytes of the order entry is {orders.record_bytes}, but a record is whole sectors of 512; "
                          "choose a multiple of 512")
+    if log_blocks_of(orders) > MAX_LOG_BLOCKS:
+        raise ValueError(f"{orders.n_users} users with {orders.redo_bytes} B of redo each may write {log_blocks_of(orders)} "
+                         f"log blocks at once, but {MAX_LOG_BLOCKS} is the most; choose fewer users or less redo")
     if 2 * orders.dirtied > orders.max_dirty:
         raise ValueError(f"max_dirty is {orders.max_dirty}, but one transaction may change {2 * orders.dirtied:g} blocks; "
                          "choose at least that")
@@ -211,9 +214,16 @@ def levels_of(n_records):
     return np.cumsum([0, *counts[:-1]]), sum(counts)
 
 
+def log_blocks_of(orders):
+    """Log blocks that one write of redo needs at most: all users may wait for it, and each entry of SPLIT_BYTES may begin a
+    block. A mean size of such writes, by which a pool ages, is twice as much at most (`series.rewrite`)."""
+    n_entries = 2 * int(orders.n_users) * int(orders.redo_bytes) // SPLIT_BYTES
+    return MIN_LOG_BLOCKS + (0 if orders.has_slog else n_entries)
+
+
 def n_ios_of(orders):
     """I/Os that can be about: a read of each user, what writers and intent logs, and the sync thread, may have under way."""
-    blocks = orders.n_writers * orders.writes_per_batch + orders.n_shares + LOG_BLOCKS
+    blocks = orders.n_writers * orders.writes_per_batch + orders.n_shares + log_blocks_of(orders)
     return (orders.n_users + blocks + COPIES) * max_ios(orders.vdev) + SYNC_IOS
 
 
@@ -262,7 +272,7 @@ def new_machine(orders: Orders, seed: int, before: Machine | None = None) -> Mac
         pending=_numbers(orders.n_shares, n_blocks, order.N_PENDING_COLUMNS),
         shares=_numbers(orders.n_shares + 1, order.N_SHARE_COLUMNS), touched=_numbers(orders.n_shares + 1, n_leaves),
         is_dirty=np.zeros(orders.n_records, np.uint8), record_at=record_at, indirect_at=indirect_at, redo_at=redo_at,
-        wanted=_numbers(n_blocks + LOG_BLOCKS, order.N_WANTED_COLUMNS), n_wanted=_numbers(1),
+        wanted=_numbers(n_blocks + log_blocks_of(orders), order.N_WANTED_COLUMNS), n_wanted=_numbers(1),
         txg=_numbers(order.N_TXG_ELEMENTS), dirtied_in=_numbers(n_indirect), dirty_indirect=_numbers(TXG_SIZE, n_indirect),
         n_dirty=_numbers(TXG_SIZE, len(first) + 1),
         first_of=first, record_dirtied_in=_numbers(orders.n_records), throttle=new_throttle(orders.txg.min_limit),

@@ -11,13 +11,14 @@ from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET
 from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.series import restart, rewrite, window
-from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, THINKING, check_orders
+from model.simulations.order_entry.series import redo_of_a_record, restart, rewrite, window
+from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, THINKING, check_orders, log_blocks_of
 from model.zfs.eras import era
 from model.zfs.shared_numbers import TXG_SIZE
 from model.zfs.txg import columns as throttled
 from model.zfs.vdev.places import FRONT_BYTES, LEAF_SHIFT, OFFSET_MASK
 from model.zfs.vdev.raid import asize, vdev_params
+from model.zfs.zil.log import SPLIT_BYTES
 from support.processes import interpreted
 
 
@@ -213,7 +214,19 @@ def test_the_throttle_and_log_blocks_take_the_steps_of_the_specification():
     assert old == {n: [[1024 * size, 1024 * size]] for n, size in sizes.items()}
     assert slim == {n: [[1024 * large[n], 1024 * size]] for n, size in sizes.items()}
     assert sum(n for n, _ in printed["redo"]) > 400_000
+    at_once, rounded_up, room = printed["of all users"]
+    assert 50 * 338_221 / 2**16 <= at_once < rounded_up <= room
     assert printed["admitted"] == [[True, False], [True, False], [True, False], [True, True], [False, False], [False, False]]
+
+
+@pytest.mark.parametrize(("writes", "log_writes"), [(1, 1000), (0, 3), (700, 900), (3000, 1)])
+def test_a_mean_write_of_redo_has_room_for_its_log_blocks(writes, log_writes):
+    """Also where the window that was measured has next to no writes."""
+    orders = SMALL._replace(has_slog=0, n_users=50, redo_bytes=338_221)
+    seen = {"writes": writes, "log_writes": log_writes, "log_bytes": log_writes * 50 * 338_221}
+    per_redo = max(1, round(max(1, writes) / log_writes))
+    n_bytes = per_redo * redo_of_a_record(orders, seen, per_redo)
+    assert n_bytes // SPLIT_BYTES + 2 <= log_blocks_of(orders)
 
 
 def test_redo_without_a_log_device_ages_the_pool_too():

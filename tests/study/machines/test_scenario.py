@@ -212,6 +212,13 @@ def test_sync_is_said_as_zfs_says_it(sync, disabled, always):
     assert (settings.zil_disabled, settings.sync_always) == (disabled, always)
 
 
+@pytest.mark.parametrize(("clients", "n_ios"), [(8, machines.IOS), (10_000, machines.IOS // 2 + 80_000)])
+def test_each_client_may_read_from_every_disk_of_raid_z_at_once(clients, n_ios):
+    machine = scenario.changed(POSTGRES, {"database.clients": clients, "pool.data": {
+        "sheet": "savvio-10k2", "layout": "raidz2", "count": 8}})
+    assert machines.zfs_settings(machine, machines.known([machine]).central()).n_ios == n_ios
+
+
 def test_sync_disabled_is_what_zil_disable_was():
     values = machines.known([POSTGRES]).central()
     by_property, by_tunable = (scenario.changed(POSTGRES, change) for change in
