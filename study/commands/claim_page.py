@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted", "left": "near the baseline"}
 ENDS = ("low", "middle", "high")
+BESIDE = {"by single changes": "by_single_changes", "with the model's own error": "with_own_error"}   # other grades
 
 
 def give(row: Any, board: "Board", notes: list[str], as_json: bool, out: Console) -> None:
@@ -55,8 +56,8 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
             "audit": row.audit, "differs": row.differs,
             "is_ratio": _is_ratio(row.claim_id, claim["published_unit"]), **simulated,
             "draws": dict.fromkeys(INTERVALS) | {"left": prediction.get("left_draws")},
-            "grade": row.grade, "by_single_changes": row.single_changes, "committed": bool(row.committed),
-            "why": _why(row, board, prediction, simulated),
+            "grade": row.grade, "by_single_changes": row.single_changes, "with_own_error": row.own_error,
+            "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
             "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
 
 
@@ -112,7 +113,7 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
         **{name: f"{_ends(content[kind], unit, content['draws'][kind])}{committed}" for kind, name in INTERVALS.items()
            if content[kind]},
         "grade": content["grade"] + committed, "why": content["why"],
-        **({"by single changes": content["by_single_changes"]} if content["by_single_changes"] != content["grade"] else {}),
+        **{name: content[key] for name, key in BESIDE.items() if content[key] != content["grade"]},
         "follows from": content["follows_from"], "notebook": content["notebook"]}
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
 

@@ -43,7 +43,7 @@ def reproduce(only: list[str], workers: int | None, accept: bool, whole: bool, l
     from study.grades import grading
     from study.paper import export, typeset  # bring matplotlib along
     with store.open() as connection:
-        board = grading.scoreboard(connection, grading.both_of_runs(connection, [planned.run_id for planned in plans]))
+        board = grading.scoreboard(connection, grading.all_of_runs(connection, [planned.run_id for planned in plans]))
         new = results.collect(connection, plans, board)
     out.print(scoreboard.summary_of(board))
     accepted = results.committed()

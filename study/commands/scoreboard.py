@@ -56,15 +56,16 @@ def board() -> Board:
     done = {planned.name: planned.run_id for planned in plans if done_before(planned)}
     with store.open() as connection:
         cases = grading.cases(connection, list(done.values()))
-        graded = grading.both_of_runs(connection, list(done.values()))
+        graded = grading.all_of_runs(connection, list(done.values()))
         rows = grading.scoreboard(connection, graded)
     accepted = {name: claim["grade"] for name, claim in results.committed()["claims"].items()}
-    singles = {name: claim.get("single_changes", claim["grade"]) for name, claim in results.committed()["claims"].items()}
     is_here = rows.claim_id.isin(graded) | rows.notebook.isin(done)
     here = dict(zip(rows.claim_id[is_here], rows.grade[is_here], strict=True))
     replaced = ~is_here & rows.claim_id.isin(accepted)
     rows.loc[replaced, "grade"] = rows.claim_id[replaced].map(accepted)
-    rows.loc[replaced, "single_changes"] = rows.claim_id[replaced].map(singles)
+    for beside in ("single_changes", "own_error"):
+        others = {name: claim.get(beside, claim["grade"]) for name, claim in results.committed()["claims"].items()}
+        rows.loc[replaced, beside] = rows.claim_id[replaced].map(others)
     rows["committed"] = replaced & rows.grade.isin(grading.GRADES)
     return Board(rows, cases, plans, done, grading.fell({name: accepted[name] for name in here if name in accepted}, here))
 
@@ -94,6 +95,8 @@ def show_claims(words: list[str], grade: str | None, every: bool, as_json: bool,
 def _say_list(rows: pd.DataFrame, listed: pd.DataFrame, notes: list[str], with_summary: bool, out: Console) -> None:
     if with_summary:
         out.print(summary_of(rows))
+        n_own = int(rows.follows_from.isna().sum())
+        out.print(f"{n_own} of these claims follow from no other; README and docs/results.md count grades among them.")
         out.print()
     if len(listed):
         out.print(table_of(listed, set(listed.claim_id[listed.committed])))

@@ -3,6 +3,7 @@
     grading.given(case)      one of GRADES: by the draws that show the baseline, where there are enough
     grading.grade(...)       by intervals and single changes, the rule before that one
     grading.grade_left(...)  by what is left of the draws: see study.grades.remaining_draws
+    grading.with_own_error(case)    the same if each range knew how far off the model was elsewhere
     grading.why(case)        the reason of a grade
     grading.of_runs(c, runs) the grade of every claim that these runs predict, from the run store
     grading.fell(was, now)   claims whose grade got worse
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 from duckdb import DuckDBPyConnection
 
-from study.documents import audit
+from study.documents import audit, claims
 from study.documents.claims import Interval
 from study.documents.published import refuse_duplicates
 from study.errors import UserError
@@ -29,6 +30,7 @@ ALL_GRADES = (*GRADES, NOT_MODELLED, NOT_YET, BASELINE, NOTHING)
 HALF_WIDTH_OF_CENTRE = 1 / 3        # a prediction wider than this is at best consistent
 MIN_DRAWS = 20                      # and so is one from fewer: their 5 and 95 % are no more than their extremes
 ENOUGH = 20                         # draws that are left: of fewer nobody can tell whether a condition decides
+OWN_ERROR = 1.42    # a factor: how far published effects lay beyond their ranges, predicted blind on disks (data/trials)
 
 
 def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
@@ -98,6 +100,7 @@ class Case(NamedTuple):
     draws: int | None
     reach: Interval | None
     left: Left | None = None
+    is_effect: bool = False     # a number after a change over that before it, or a gain in per cent
 
 
 def given(case: Case) -> str:
@@ -108,7 +111,28 @@ def given(case: Case) -> str:
 
 def by_single_changes(case: Case) -> str:
     """The grade by intervals and single changes, which stands beside the other."""
-    return grade(*case[:-1])
+    return grade(case.published, case.unfitted, case.fitted, case.no_effect, case.identified, case.draws, case.reach)
+
+
+def with_own_error(case: Case) -> str:
+    """The grade that would be given if each range of an effect were wider by OWN_ERROR to either side. Ranges of what is no
+    effect of a change stay as they are."""
+    if not case.is_effect or case.no_effect is None:
+        return given(case)
+    left = case.left
+    if left is not None:
+        low, high = _wider((left.low, left.high), case.no_effect)
+        left = left._replace(low=low, high=high, groups=tuple(_wider(group, case.no_effect) for group in left.groups))
+    return given(case._replace(unfitted=_wider(case.unfitted, case.no_effect), left=left,
+                               fitted=case.fitted and _wider(case.fitted, case.no_effect),
+                               reach=case.reach and _wider(case.reach, case.no_effect)))
+
+
+def _wider(interval: Interval, no_effect: float) -> Interval:
+    """By OWN_ERROR to either side: of ratios, whose "no effect" is 1, or of gains in per cent, whose is 0."""
+    if no_effect == 1:
+        return interval[0] / OWN_ERROR, interval[1] * OWN_ERROR
+    return 100 * ((1 + interval[0] / 100) / OWN_ERROR - 1), 100 * ((1 + interval[1] / 100) * OWN_ERROR - 1)
 
 
 def why(case: Case) -> str:
@@ -121,6 +145,8 @@ def why(case: Case) -> str:
 
 
 def _shown(left: Left) -> str:
+    if left.draws == left.of:
+        return f"all {counted(left.of, 'draw')} count"
     return f"{left.draws} of {counted(left.of, 'draw')} show the baseline within a factor of {TOLERANCE:g}"
 
 
@@ -162,20 +188,26 @@ def _weaknesses(case: Case) -> list[str]:
 
 
 class Grades(NamedTuple):
-    """The grade of a claim, and the one by single changes beside it."""
+    """The grade of a claim, and two beside it: by single changes, and with the model's own error in each range."""
     grade: str
     single_changes: str
+    own_error: str
 
 
 def of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, str]:
     """Grades of the claims that these runs predict. Raises UserError where a claim is predicted twice, or cannot be."""
-    return {claim: both.grade for claim, both in both_of_runs(connection, run_ids).items()}
+    return {claim: grades.grade for claim, grades in all_of_runs(connection, run_ids).items()}
 
 
-def both_of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Grades]:
-    """The same with the grades by single changes."""
-    return {claim: Grades(NOT_MODELLED, NOT_MODELLED) if case is None else Grades(given(case), by_single_changes(case))
+def all_of_runs(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Grades]:
+    """The same with the grades that stand beside."""
+    return {claim: _same(NOT_MODELLED) if case is None
+            else Grades(given(case), single_changes=by_single_changes(case), own_error=with_own_error(case))
             for claim, case in cases(connection, run_ids).items()}
+
+
+def _same(grade: str) -> Grades:
+    return Grades(grade, single_changes=grade, own_error=grade)
 
 
 def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case | None]:
@@ -187,6 +219,7 @@ def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case 
         FROM predictions LEFT JOIN claims USING (claim_id) WHERE list_contains(?, run_id) ORDER BY claim_id
         """, [run_ids]).fetchall()
     refuse_duplicates("the run store", "prediction of", [row[0] for row in rows])
+    effects = {claim.id for claim in claims.read() if claim.before or (claim.predict or "").endswith(".gain")}
     predicted: dict[str, Case | None] = {}
     for claim, low, high, *others, allowed_low, allowed_high, no_effect, to_be_predicted in rows:
         if not to_be_predicted:
@@ -196,7 +229,8 @@ def cases(connection: DuckDBPyConnection, run_ids: list[str]) -> dict[str, Case 
         identified, draws, *of_left = others[4:]
         predicted[claim] = None if low is None else Case(
             published=target, unfitted=(low, high), fitted=fitted, no_effect=no_effect, identified=identified, draws=draws,
-            reach=reach, left=None if of_left[0] is None else Left.from_row(of_left))
+            reach=reach, left=None if of_left[0] is None else Left.from_row(of_left),
+            is_effect=claim in effects)
     return predicted
 
 
@@ -214,9 +248,10 @@ def fell(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def scoreboard(connection: DuckDBPyConnection, grades: dict[str, Grades] | None = None) -> pd.DataFrame:
-    """A row per claim: claim_id, document, text, printed, audit, differs, grade, single_changes, notebook, follows_from.
-    `audit` is the worst of the audit's findings, `differs` names the checks that found a difference; both grades are those
-    of `grades`, where predictions are known; a claim that follows from another is no prediction of its own."""
+    """A row per claim: claim_id, document, text, printed, audit, differs, grade, single_changes, own_error, notebook,
+    follows_from. `audit` is the worst of the audit's findings, `differs` names the checks that found a difference. The three
+    grades are those of `grades`, where predictions are known. A claim that follows from another is no prediction of its
+    own."""
     findings = audit.run(connection).groupby("claim_id")
     finding, differs = findings["finding"].agg(_worst), findings.apply(_differing)
     table = connection.execute("SELECT claim_id, document, text, printed, may_be_fitted, to_be_predicted, notebook, "
@@ -224,10 +259,10 @@ def scoreboard(connection: DuckDBPyConnection, grades: dict[str, Grades] | None 
     table["audit"] = table["claim_id"].map(finding)
     table["differs"] = table["claim_id"].map(differs)
     ungraded = [_ungraded(row.to_be_predicted, row.may_be_fitted) for row in table.itertuples()]
-    both = [(grades or {}).get(claim, Grades(grade, grade)) for claim, grade in zip(table.claim_id, ungraded, strict=True)]
-    table["grade"], table["single_changes"] = zip(*both, strict=True)
-    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "single_changes", "notebook",
-                  "follows_from"]]
+    given_to = [(grades or {}).get(claim, _same(grade)) for claim, grade in zip(table.claim_id, ungraded, strict=True)]
+    table["grade"], table["single_changes"], table["own_error"] = zip(*given_to, strict=True)
+    return table[["claim_id", "document", "text", "printed", "audit", "differs", "grade", "single_changes", "own_error",
+                  "notebook", "follows_from"]]
 
 
 def _ungraded(to_be_predicted: bool, may_be_fitted: bool) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from study.documents.claims import Claim
-from study.ensembles import ensembles, history_matching, intervals, telling
+from study.ensembles import deciding_facts, ensembles, history_matching, intervals
 from study.ensembles.ensembles import BEFORE
 
 TOLERANCE = 1.4     # a factor: how far blind predictions of rates on disks lay beyond their ranges (study.predictions)
@@ -119,10 +119,11 @@ def conditions(results: pd.DataFrame) -> list[str]:
 
 def _told(draws: pd.DataFrame, outcome: pd.Series, names: list[str]) -> tuple[str, float, tuple]:
     """The condition that tells most of the outcome, its share, and the groups that it makes; nothing of too few draws."""
-    if len(draws) < telling.ENOUGH or not names:
+    if len(draws) < deciding_facts.ENOUGH or not names:
         return "", 0.0, ()
-    groups = {name: telling.grouped(draws[name]) for name in names}
-    shares = {name: telling.explained(pd.factorize(group)[0], outcome.to_numpy(float)) for name, group in groups.items()}
+    groups = {name: deciding_facts.grouped(draws[name]) for name in names}
+    values = outcome.to_numpy(float)
+    shares = {name: deciding_facts.explained(pd.factorize(group)[0], values) for name, group in groups.items()}
     best = max(shares, key=lambda name: shares[name])
     of_groups = outcome.groupby(groups[best].to_numpy())
     large = of_groups.count() >= A_GROUP

@@ -131,7 +131,7 @@ def _texts(content: Content, forms: list[str], wide: str, shown: list[str]) -> d
 
 def _scoreboard(connection: DuckDBPyConnection, plans: list[Plan]) -> "pd.DataFrame":
     from study.grades import grading  # brings pandas along
-    return grading.scoreboard(connection, grading.both_of_runs(connection, [plan.run_id for plan in plans]))
+    return grading.scoreboard(connection, grading.all_of_runs(connection, [plan.run_id for plan in plans]))
 
 
 def _claims(board: "pd.DataFrame") -> list[dict]:

@@ -68,10 +68,21 @@ def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
 def beyond_ranges_on_disks() -> float:
     """How far published rates lay beyond the mechanism's own 5 to 95 %, predicted blind, where data were on disks: a factor,
     by the root mean square of logarithms, and 1 within. Each set-up counts as one."""
-    table = trial_scores.compared()
-    on_disks = table[[hardware.read(sheet_of_data(name)).kind == "disk" for name in table.setup]]
-    beyond = np.log(np.maximum(np.maximum(on_disks.published / on_disks.high, on_disks.low / on_disks.published), 1.0))
-    return float(np.exp(np.sqrt((beyond ** 2).groupby(on_disks.setup).mean().mean())))
+    return _beyond(_on_disks(trial_scores.compared()))
+
+
+def _on_disks(table: pd.DataFrame) -> pd.DataFrame:
+    return table[[hardware.read(sheet_of_data(name)).kind == "disk" for name in table.setup]]
+
+
+def _beyond(table: pd.DataFrame) -> float:
+    beyond = np.log(np.maximum(np.maximum(table.published / table.high, table.low / table.published), 1.0))
+    return float(np.exp(np.sqrt((beyond ** 2).groupby(table.setup).mean().mean())))
+
+
+def beyond_ranges_of_effects() -> float:
+    """The same of the ratios that set-ups with data on disks name: `study.grades.grading.OWN_ERROR`."""
+    return _beyond(_on_disks(trial_scores.compared_ratios()))
 
 
 def sheet_of_data(name: str) -> str:

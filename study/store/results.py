@@ -39,7 +39,7 @@ def numbers(connection: DuckDBPyConnection, plans: list[Plan]) -> dict[str, dict
 
 def collect(connection: DuckDBPyConnection, plans: list[Plan], board: "pd.DataFrame") -> dict:
     """Everything that `results.json` holds: per claim what the audit finds and its grade (`board` is the scoreboard's
-    frame), and all numbers. The grade by single changes stands beside where it is another."""
+    frame), and all numbers. The two other grades stand beside where they are others."""
     return {
         "claims": {row.claim_id: _of_claim(row) for row in board.itertuples()},
         "numbers": {name: number["value"] for name, number in numbers(connection, plans).items()},
@@ -47,8 +47,8 @@ def collect(connection: DuckDBPyConnection, plans: list[Plan], board: "pd.DataFr
 
 
 def _of_claim(row: Any) -> dict[str, str]:
-    beside = {"single_changes": row.single_changes} if row.single_changes != row.grade else {}
-    return {"audit": row.audit, "grade": row.grade} | beside
+    others = {"single_changes": row.single_changes, "own_error": row.own_error}
+    return {"audit": row.audit, "grade": row.grade} | {name: grade for name, grade in others.items() if grade != row.grade}
 
 
 def as_text(results: dict) -> str:

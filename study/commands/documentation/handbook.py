@@ -18,6 +18,7 @@ from pathlib import Path
 
 from study.commands.documentation import (
     command_help,
+    grade_tables,
     machines_table,
     results_tables,
     scenario_tables,
@@ -62,5 +63,6 @@ MADE = {
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,
     "sections": scenario_tables.sections, "settings": scenario_tables.settings, "eras": scenario_tables.names_of_eras,
     "eras-by-version": scenario_tables.eras_by_version, "real-code-speed": speed_table.real_code_speed,
-    "simpler": simpler_models.beside_simpler, "mariadb": scenario_tables.mariadb, "machines": machines_table.machines,
+    "simpler": simpler_models.beside_simpler, "own-error": grade_tables.own_error,
+    "mariadb": scenario_tables.mariadb, "machines": machines_table.machines,
 }

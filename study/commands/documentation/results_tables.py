@@ -265,8 +265,8 @@ def example() -> str:
         f"   The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
         f"   Conditions alone, which the document could have printed in a line, move it from {spans['structure']} %.",
-        f"6. Of {draws} draws {n(f'{notebook}/matched.within-40-percent-left')} show the rate before the change, within "
-        "a factor of 1.4.",
+        f"6. Of {draws} draws {n(f'{notebook}/matched.within-40-percent-left')} show all that was printed before the "
+        "change, within a factor of 1.4.",
         f"   Among them command queueing explains {n(f'{notebook}/tells.within-40-percent')} % of the gain's variance.",
         "   With it the draws reach the claim, and without it none does.",
         f"   So the **grade** is **{n.grade('oltp-gain')}**. Without that condition nobody can say whether the claim holds."
@@ -288,7 +288,7 @@ def behind() -> str:
             f"{n.span(f'04_oltp_gain/part.{part}.gain')} %" for part in ("parameter", "structure", "seed"))),
         ("order entry, cycle", "skewness of changes from test run to test run; 1.15 or more would be a cycle",
          n.span("04_oltp_gain/all.cycle-skewness", ".2f")),
-        *((f"order entry at full size, {pool}", "best guess, one seed, no part in a grade: gain; less variability",
+        *((f"order entry at full size, {pool}", "best guess, one seed: gain; less variability",
            f"{n(f'{full}{age}.series.gain')} %; {n(f'{full}{age}.series.reduction')} %")
           for age, pool in (("1.5", "aged pool"), ("0", "pool never rewritten"))),
         ("I/O size and throughput", "share of draws in which I/O size is the best of "

@@ -34,7 +34,7 @@ def reproduced():
 def collected(reproduced):
     """The results of a few notebooks. Claims of others are in it too, without a grade."""
     with store.open() as connection:
-        graded = grading.both_of_runs(connection, [planned.run_id for planned in reproduced])
+        graded = grading.all_of_runs(connection, [planned.run_id for planned in reproduced])
         return results.collect(connection, reproduced, grading.scoreboard(connection, graded))
 
 

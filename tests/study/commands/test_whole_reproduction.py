@@ -58,7 +58,7 @@ def paper(reproduced):
 
 def test_results_are_the_committed_ones_bit_for_bit(reproduced):
     with store.open() as connection:
-        graded = grading.both_of_runs(connection, [plan.run_id for plan in reproduced])
+        graded = grading.all_of_runs(connection, [plan.run_id for plan in reproduced])
         new = results.collect(connection, reproduced, grading.scoreboard(connection, graded))
     assert results.as_text(new) == results.FILE.read_text()
 

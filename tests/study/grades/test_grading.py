@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from study.documents import audit, claims
 from study.grades import grading
 from study.grades.grading import CONSISTENT, NOT_IDENTIFIED, NOT_REPRODUCED, PREDICTED
+from study.grades.remaining_draws import Left
+from study.predictions import model_error
 from study.store import store
 
 
@@ -123,11 +125,51 @@ def test_grades_fall_in_their_order_only():
     assert grading.fell({}, {"a": NOT_REPRODUCED}) == []
 
 
+# --- the model's own error ----------------------------------------------------------------------------------------------
+
+def _case(published, unfitted, no_effect, **others):
+    return grading.Case(**dict(published=at(published), unfitted=unfitted, fitted=None, no_effect=no_effect, identified=True,
+                               draws=100, reach=None, is_effect=True) | others)
+
+
+def test_the_factor_of_the_own_error_is_that_of_the_blind_trials():
+    assert round(model_error.beyond_ranges_of_effects(), 2) == grading.OWN_ERROR
+
+
+@pytest.mark.parametrize(("published", "unfitted", "no_effect", "with_error"), [
+    (1.3, (0.95, 1.05), 1, CONSISTENT),         # 1.05 times 1.42 is 1.49
+    (1.5, (0.95, 1.05), 1, NOT_REPRODUCED),
+    (0.7, (0.95, 1.05), 1, CONSISTENT),
+    (30.0, (-5.0, 5.0), 0, CONSISTENT),         # the same in per cent
+    (50.0, (-5.0, 5.0), 0, NOT_REPRODUCED),
+    (-30.0, (-5.0, 5.0), 0, CONSISTENT),
+    (1.3, (0.95, 1.05), None, NOT_REPRODUCED),
+])
+def test_a_miss_smaller_than_the_own_error_is_none_with_it(published, unfitted, no_effect, with_error):
+    case = _case(published, unfitted, no_effect)
+    assert grading.given(case) == NOT_REPRODUCED
+    assert grading.with_own_error(case) == with_error
+
+
+def test_of_what_is_no_effect_of_a_change_trials_say_nothing():
+    case = _case(1.15, (-1.0, 0.5), 0, is_effect=False)
+    assert grading.with_own_error(case) == NOT_REPRODUCED
+    assert grading.with_own_error(case._replace(is_effect=True)) == CONSISTENT
+
+
+def test_the_own_error_widens_groups_of_draws_too():
+    of_left = Left(draws=100, of=100, low=1.0, middle=1.1, high=1.2, told_by="ncq", share=0.9,
+                   groups=((1.0, 1.05), (1.15, 1.2)))
+    case = _case(1.1, (1.0, 1.2), 1, left=of_left)
+    assert grading.given(case) == NOT_REPRODUCED          # it lies between the groups
+    assert grading.with_own_error(case) == CONSISTENT
+
+
 # --- the scoreboard -------------------------------------------------------------------------------------------------------
 
 def test_the_scoreboard_has_every_claim_once_with_finding_and_grade(runs):
     with store.open() as connection:
-        graded = {"oltp-gain": grading.Grades(PREDICTED, NOT_IDENTIFIED)}
+        graded = {"oltp-gain": grading.Grades(PREDICTED, single_changes=NOT_IDENTIFIED, own_error=CONSISTENT)}
         board = grading.scoreboard(connection, graded).set_index("claim_id")
     assert sorted(board.index) == sorted(claim.id for claim in claims.read())
     assert set(board["audit"]) == {audit.AGREES, audit.DIFFERS, audit.DEPENDS, audit.CANNOT}
