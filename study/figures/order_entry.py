@@ -13,6 +13,7 @@ RUN = "test run, in order (from 0, as in the run store)"
 FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LINE_PT = 8     # of a label
+FEW = 6         # marks at an edge; of more none has its numbers beside it
 ROOM = 20       # % of variability, below the least that is shown
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
 
@@ -57,6 +58,22 @@ def full_scale(full: dict) -> Figure:
     _names(*panels[:, 0])
     figure.supxlabel(RUN, fontsize=7)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=7)
+    return figure
+
+
+def sizes(small: pd.DataFrame, full: pd.DataFrame, labels: dict[str, str],
+          published: dict[str, float | None]) -> Figure:
+    """The same draws to scale and at full size: a panel for each column that `labels` names, a dot a draw."""
+    figure, panels = canvas(aspect=1.15, rows=2, columns=2)
+    for panel, (name, label) in zip(panels.flat, labels.items(), strict=True):
+        panel.plot(small[name], full[name], "o", color=BLUE, ms=4)
+        ends = np.array([*panel.get_xlim(), *panel.get_ylim()])
+        panel.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, lw=0.6, zorder=0)
+        if published[name] is not None:
+            panel.axhline(published[name], color=BLACK, lw=0.8, ls="--")
+        panel.set_title(label, loc="left", fontsize=7)
+    figure.supxlabel("to scale", fontsize=7)
+    figure.supylabel("full size", fontsize=7)
     return figure
 
 
@@ -160,7 +177,7 @@ def draws(results: pd.DataFrame, published: tuple[float, float]) -> Figure:
         axes.plot(gains[rows].clip(leftmost, rightmost), heights[rows], marker, color=colour, ms=4, label=label, ls="none")
     beyond = sorted((gain, fall, height) for gain, fall, height in zip(gains, falls, heights, strict=True)
                     if not leftmost <= gain <= rightmost or fall < lowest)
-    for n, (gain, fall, height) in enumerate(beyond):       # neighbours on lines of their own
+    for n, (gain, fall, height) in enumerate(beyond if len(beyond) <= FEW else []):     # neighbours on lines of their own
         arrow = "→ " if gain > rightmost else "← " if gain < leftmost else "↓ "
         axes.annotate(f"{arrow}{gain:.0f}, {fall:.0f}".replace("-", "−"), (np.clip(gain, leftmost, rightmost), height),
                       (0, 4 + LINE_PT * (n % 2)), textcoords="offset points", fontsize=7,

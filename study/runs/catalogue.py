@@ -113,8 +113,8 @@ STUDY: dict[str, Notebook] = {
         }),
     "04_oltp_gain": Notebook(
         keeps=("order-entry", "order-entry-map", "order-entry-steps", "order-entry-scales", "order-entry-ages",
-               "order-entry-nearest"),
-        reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "full_scale/order_entry.csv",
+               "order-entry-pairs", "order-entry-nearest"),
+        reads=("claims.toml", "published/*.toml", "odds.toml", "priors.toml", "full_scale/*",
                "hardware/*.toml", "trials/*/*", "nearest/04_oltp_gain.toml"), minutes=2.5,
         experiment="study.experiments.allocator_2010.order_entry_at_once",
         parameters={

@@ -95,16 +95,23 @@ def of_case(case: dict, fixed: dict, n_runs: int, cycle_runs: int = 0) -> list[d
     more = {} if machine.n_other else {"pool_fill": machine.pool_fill}     # the database alone takes more than was asked for
     rules = new_rules(values["new_picker"], values["new_bonus"])
     long = run(machine, BEFORE, max(n_runs, cycle_runs), case["seed"])
-    runs = {BEFORE: long.first(n_runs), AFTER: run(machine, AFTER, n_runs, case["seed"], rules)}
-    old, new = (x.tps for x in runs.values())
-    seen = {variant: quantities(x, machine) for variant, x in runs.items()}
-    changed = {"throughput.gain": gain(old, new), "variability.reduction": reduction(old, new)}
-    changed |= correlation.of_series(runs[BEFORE].table, TPS, "appliance.io_size")
+    new = run(machine, AFTER, n_runs, case["seed"], rules)
+    return [more | {"fitted": False, "reached": True} | outcome(machine, long.first(n_runs), new, long)]
+
+
+def outcome(machine: Setup, old: Series, new: Series, long: Series) -> dict[str, float]:
+    """`<variant>/<quantity>` of series under both rules. `long`: the series under the old rules in which a cycle is looked
+    for."""
+    seen = {BEFORE: quantities(old, machine), AFTER: quantities(new, machine)}
+    changed = {"throughput.gain": gain(old.tps, new.tps), "variability.reduction": reduction(old.tps, new.tps)}
+    changed |= correlation.of_series(old.table, TPS, "appliance.io_size")
+    blocks = old.pool.blocks_per_write.to_numpy()
+    fastest, slowest = float(blocks[old.tps.argmax()]), float(blocks[old.tps.argmin()])
+    changed |= {"aggregation.good": fastest, "aggregation.bad": slowest, "aggregation.ratio": fastest / slowest}
     changed |= {"oltp.gain": changed["throughput.gain"], "oltp.variability_reduction": changed["variability.reduction"],
                 "cycle.skewness": skewness(long.tps)}
-    return [more | {"fitted": False, "reached": True} | {
-        f"{variant}/{name}": seen[variant][name] for name in (TPS, CV) for variant in VARIANTS} | {
-        f"{AFTER}/{name}": value for name, value in changed.items()}]
+    return {f"{variant}/{name}": seen[variant][name] for name in (TPS, CV) for variant in VARIANTS} | {
+        f"{AFTER}/{name}": value for name, value in changed.items()}
 
 
 def predict(draws: int, seeds: int, seed: int, n_runs: int, cycle_runs: int = 0, **fixed: Any) -> pd.DataFrame:

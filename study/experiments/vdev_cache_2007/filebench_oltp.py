@@ -88,12 +88,12 @@ def with_values(machine: Setup, values: dict) -> Setup:
     return Setup(**parts)
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)       # as many sizes of records as the slider has
 def _site(workload: Workload, n_leaves: int, first_byte: int) -> Site:
     return new_site(workload, n_leaves, first_byte=first_byte)
 
 
-@lru_cache(maxsize=3)       # as many sizes of memory as are drawn
+@lru_cache(maxsize=4)       # likewise; three sizes of memory are drawn
 def _core(workload: Workload, memory_bytes: int) -> Arc:
     return preallocated_core(_site(workload, 1, 0), memory_bytes)
 
