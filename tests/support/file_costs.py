@@ -1,4 +1,4 @@
-"""What files of tests take, so that two workers end together: seconds in a fresh clone, of files of three and more.
+"""What files of tests take, so that workers end together: seconds in a fresh clone, of files of three and more.
 
 The longest come first (`conftest.py`): Graham 1969, as in `study.runs.batch`. Order matters, so a table that is out of date
 costs seconds, and no law. A file that is not here counts half a second for each test that is marked as slow. Written anew
