@@ -100,7 +100,7 @@ def test_rounding_keeps_six_digits_and_whole_numbers():
     assert results.rounded(-0.0) == 0
 
 
-SHORT = {"draws": 2, "seeds": 2}
+SHORT = {"draws": 2, "seeds": 2, "seconds": 10.0}
 
 
 def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
     numbers_and_grades = []
     for workers in (1, 2):
         monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
-        plans = [plan(find("00")), plan(find("15"), SHORT)]
+        plans = [plan(find("00")), plan(find("14"), SHORT)]
         assert {outcome.status for outcome in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
         with store.open() as connection:
             ids = [planned.run_id for planned in plans]
