@@ -19,7 +19,7 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes about ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
+    Takes two to ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 
