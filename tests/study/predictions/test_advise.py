@@ -306,6 +306,10 @@ def test_every_step_that_is_tried_says_what_to_type():
     ("solaris", {"files.nocacheflush": True}, "/etc/system: set zfs:zfs_nocacheflush = 1"),
     ("freebsd", {"files.arc_max_mib": 1024}, '/boot/loader.conf: vfs.zfs.arc_max="1073741824"'),
     ("linux", {"pool.log": {"sheet": "x25-e"}}, "zpool add POOL log DEVICE"),
+    ("linux", {"pool.cache": {"sheet": "x25-e", "count": 2}}, "zpool add POOL cache DEVICE1 DEVICE2"),
+    ("linux", {"pool.log": {"sheet": "x25-e", "count": 4, "layout": "mirror", "width": 2}},
+     "zpool add POOL log mirror DEVICE1 DEVICE2 mirror DEVICE3 DEVICE4"),
+    ("linux", {"files.log_record_kib": 128, "log_pool.data": {"sheet": "x25-e"}}, "zfs set recordsize=128K LOGPOOL/LOG"),
     ("linux", {"database.conf.full_page_writes": False}, "postgresql.conf: full_page_writes = off"),
     ("linux", {"database.conf.max_wal_size": "8GB"}, "postgresql.conf: max_wal_size = 8GB")])
 def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
