@@ -8,7 +8,7 @@ otherwise, on any number of processors.
 """
 import itertools
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from study.predictions import predict
 from study.predictions.tuning_steps import Step, key
 
 WORTH = 1.02                    # a step that gains less is no rung
-FIRST_LOOK = 2                  # draws; each later look has twice as many
+FEW = 2                         # draws that nothing gains under make a gain unsure; more than half decide of the middle
 ENDLESS = 1e9                   # a gain that no draw has
 Numbers = npt.NDArray[np.float64]
 
@@ -99,16 +99,14 @@ def of(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Serie
 
 def _tps(higher: Scenario, below: Numbers, alone_gain: Numbers, common: Common) -> dict[int, float]:
     """By draw; of all, unless fewer tell that it is no rung."""
-    first = np.argsort(alone_gain, kind="stable").tolist()
-    n, tps = FIRST_LOOK, dict[int, float]()
-    while len(tps) < common.draws:
+    first, tps = np.argsort(alone_gain, kind="stable").tolist(), dict[int, float]()
+    for n in sorted({min(FEW, common.draws), common.draws // 2 + 1, common.draws}):
         only = sorted(first[:n])
         runs = predict.compare([higher], common.draws, budget=common.budget, known=common.known,
                                smaller_by=common.smaller_by, kept_as=common.kept_as, only=only)
         tps = dict(zip(only, runs.tps, strict=True))
         if why_none(_gain(tps, below), common.draws):
             break
-        n *= 2
     return tps
 
 
@@ -119,13 +117,12 @@ def _gain(tps: dict[int, float], below: Numbers) -> Numbers:
 
 def why_none(gain: Numbers, draws: int) -> str:
     """Why a step is no rung whatever it gains under the draws that were not run; "" if it may be one."""
-    at_best = [*gain, *[ENDLESS] * (draws - len(gain))]
+    n, at_best = len(gain), [*gain, *[ENDLESS] * (draws - len(gain))]
     if sign(at_best) <= 0:
-        return f"gains nothing that is sure: under {_of(np.sum(gain <= 1), gain, draws)} nothing at all"
-    if np.median(at_best) < WORTH:
-        return f"gains less than {WORTH - 1:.0%} under {_of(np.sum(gain < WORTH), gain, draws)}"
-    return ""
-
-
-def _of(n: Any, gain: Numbers, draws: int) -> str:
-    return f"{n} of {draws} draws{' at least' * (len(gain) < draws)}"
+        at_least = " at least" * (n < draws)
+        return f"gains nothing that is sure: under {np.sum(gain <= 1)} of {draws} draws{at_least} nothing at all"
+    if np.median(at_best) >= WORTH:
+        return ""
+    if n < draws:
+        return f"gains less than {WORTH - 1:.0%} under {np.sum(gain < WORTH)} of {draws} draws at least"
+    return f"gains too little: {np.median(gain) - 1:+.1%} in the middle of {draws} draws"
