@@ -98,13 +98,20 @@ def of(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Serie
 
 
 def _tps(higher: Scenario, below: Numbers, alone_gain: Numbers, common: Common) -> dict[int, float]:
-    """By draw; of all, unless fewer tell that it is no rung."""
+    """By draw; of all, unless fewer tell that it is no rung. Each run is as long at once as the rate that is to be expected
+    wants it (`study.machines.run_length`, rule 3)."""
     first, tps = np.argsort(alone_gain, kind="stable").tolist(), dict[int, float]()
+
+    def run(only: list[int]) -> dict[int, float]:
+        runs = predict.compare([higher], common.draws, budget=common.budget, known=common.known,
+                               smaller_by=common.smaller_by, kept_as=common.kept_as, only=only,
+                               expected=(below * alone_gain).tolist())
+        return dict(zip(only, runs.tps, strict=True))
+
+    kept = run(sorted(first)) if common.kept_as else None       # one reading of the file
     for n in sorted({min(FEW, common.draws), common.draws // 2 + 1, common.draws}):
         only = sorted(first[:n])
-        runs = predict.compare([higher], common.draws, budget=common.budget, known=common.known,
-                               smaller_by=common.smaller_by, kept_as=common.kept_as, only=only)
-        tps = dict(zip(only, runs.tps, strict=True))
+        tps = run(only) if kept is None else {draw: kept[draw] for draw in only}
         if why_none(_gain(tps, below), common.draws):
             break
     return tps
