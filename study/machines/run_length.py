@@ -102,8 +102,9 @@ def long_enough(length: Length, tps: float) -> Length:
     """The same for a draw that is known to be as fast as `tps`, or nearly. It then need not be run twice (rule 3)."""
     n = length.scenario.postgres.transactions or 0 if length.since == machines.HALF else 0
     wanted = round(min(LONGER * n, MARGIN * 2 * length.min_seconds * tps))
-    longer = changed(length.scenario, {"database.transactions": wanted})
-    return length._replace(scenario=longer, longest=LONGER * n) if wanted > n else length
+    if wanted <= n:
+        return length
+    return length._replace(scenario=changed(length.scenario, {"database.transactions": wanted}), longest=LONGER * n)
 
 
 def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, smaller_by: float | None = None) -> Length:
