@@ -392,6 +392,16 @@ def test_a_draw_whose_rate_is_known_is_run_as_long_at_once():
     assert run_length.long_enough(seconds, 1000) is seconds
 
 
+def test_a_run_made_long_enough_grows_no_more_than_any_other(monkeypatch):
+    """Four times in all, however fast its draw is."""
+    seen = []
+    monkeypatch.setattr(machines, "simulate", lambda run, *given, **named: seen.append(run) or SimpleNamespace(seconds=0.1))
+    length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "", min_seconds=15)
+    for asked in (length, run_length.long_enough(length, 100), run_length.long_enough(length, 1000)):
+        run_length.outcome(asked, {}, 1)
+    assert [run.database.transactions for run in seen] == [1000, 4000, 3300, 4000, 4000]
+
+
 def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
     """A short run finds an empty store; groups of 30 s slow a machine down that has filled it."""
     fast = scenario.changed(DISKS, {"database.transactions": None, "files.zil": False, "files.record_kib": 128,
