@@ -18,8 +18,9 @@ def how_long(n_machines: int, draws: int) -> str:
     n_processors = len(os.sched_getaffinity(0))
     low, high = (max(1, round(n_machines * draws * seconds / n_processors / 60)) for seconds in RUN_S)
     return (f"simulating {n_machines} machines, {draws} draws of each, then the ladder: {low} to {max(high, low + 1)} "
-            f"minutes if nothing else runs on {n_processors} processors. Sooner: --draws {max(2, draws // 2)}, whose intervals "
-            "say less. One step alone: study predict FILE --against CHANGED.")
+            f"minutes if nothing else runs on {n_processors} processors. "
+            f"Sooner: --draws {max(2, draws // 2)}, whose intervals say less. "
+            "One step alone: study predict FILE --against CHANGED.")
 
 
 def advise(
