@@ -157,7 +157,7 @@ def rewrite_lists(lists, place, records):
 def runs_of(fb):
     """(start, end) of each run, from the bits."""
     n_words = -(-int(fb.n_blocks[0]) // 64)
-    bits = np.unpackbits(fb.mask[1:1 + n_words].view(np.uint8), bitorder="little")
+    bits = np.unpackbits(~fb.mask[1:1 + n_words].view(np.uint8), bitorder="little")
     edges = np.flatnonzero(np.diff(np.concatenate(([0], bits, [0]))))
     return edges.reshape(-1, 2).tolist()
 

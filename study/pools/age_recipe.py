@@ -11,7 +11,7 @@ MAX_TURNOVERS = 10_000
 UNIT_SHIFT, MAX_UNITS = 12, 2**32 - 2  # see model.zfs.ageing.aged_pool
 PARTS = 10  # of the rewriting, that are shown
 MAX_WRITES_PER_TXG = SEGMENTS // 8  # what a group allocates and frees, and what is withheld of two more, has room then
-MAX_DISK_GB = 13_000  # metaslabs of 64 GiB: all blocks of 4 KiB that a map of the fast engine holds
+MAX_DISK_GB = 13_000  # metaslabs of 64 GiB, of 2^24 blocks of 4 KiB
 
 
 def recipe_of(era: str, n_vdevs: int, disk_gb: float, n_records: int, used_pct: float, turnovers: float,

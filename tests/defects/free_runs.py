@@ -9,7 +9,7 @@ from model.zfs.space import bitmap_pickers, bitmaps, free_runs, long_free_runs
 from model.zfs.space.free_runs import take
 from model.zfs.space.pickers import VARIANTS, PickerParams
 from model.zfs.space.status import OK
-from twins.free_runs import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
+from twins.free_runs import BY_THREES, FAR, both, far_apart, same_space, threes_and_sectors, walk
 
 
 def keeps_the_bit(fb, m, kind, word):
@@ -41,6 +41,11 @@ def looks_at_one_level(fb, m, word, n, real=bitmaps.next_word):
     return reached if reached >> 6 == word >> 6 else -1
 
 
+def looks_at_the_first_top(fb, m, word, n, real=bitmaps.next_word):
+    reached = real(fb, m, word, n)
+    return reached if reached >> 18 == word >> 18 else -1
+
+
 def unbounded_cursor(fb, m, cursor):
     block = bitmaps.blocks_of(fb, fb.cursors[cursor] - fb.first_unit[m])
     return block - (block == fb.n_blocks[m] and fb.rest[m] > 0 and bitmap_pickers._is_free(fb, m, block - 1))
@@ -54,6 +59,8 @@ DEFECTS = {
     "a run ends with its word": (bitmaps, "window", sees_one_word),
     "a run begins in each word": (bitmaps, "at_least", starts_anew_in_each_word),
     "upper levels are not searched": (bitmaps, "next_word", looks_at_one_level),
+    "further words of the uppermost summary are not searched": (bitmaps, "next_word", looks_at_the_first_top),
+    "only the first word of the uppermost summary counts": (bitmaps, "_next_top", lambda fb, m, kind, top: fb.top_stride),
     "long runs are never put in order again": (long_free_runs, "_in_place", lambda long, run: True),
     "the loose run is forgotten": (long_free_runs, "_loose", lambda long, m: -1),
     "the loose run is never the shortest": (long_free_runs, "_less", lambda long, a, b: False),
@@ -97,6 +104,9 @@ def verdict(module, name, replaced):
         for seed in range(6):
             for params in (*VARIANTS.values(), PickerParams(3)):
                 agrees(params, seed)
+            if seed < 2:
+                far_apart(VARIANTS["103_ff"], 5 * 2**23, seed)
+                far_apart(VARIANTS["141_df"], 5 * 2**23, seed)
             for params in BY_THREES:
                 threes_and_sectors(401 + seed, params, seed, (2**20, FAR)[seed % 2])
     except (AssertionError, IndexError, OverflowError):

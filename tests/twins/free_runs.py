@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from model.zfs.space import free_runs
+from model.zfs.space import free_runs, pickers, space_map
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
 from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.free_runs import (
@@ -163,6 +163,31 @@ def walk(fb, twin, steps, m=1):
             block = chance % len(twin.free)
             call = give if step == "give" else take
             assert (call(fb, m, block, n) == OK) == twin.change(block, n, step == "give")
+
+
+def far_apart(params, n_blocks, seed, unit=4096, n_steps=80):
+    """A random walk in a map of which a little is free, in runs far apart. Each choice is the exact engine's, until one
+    depends on a tree's shape."""
+    rng, m = np.random.default_rng(seed), 0
+    maps, fb = space_map.new_space_maps(1, 4 * n_steps + 60, 1), new_free_blocks(n_blocks, unit)
+    maps.size_bytes[0] = n_blocks * unit
+    ends = np.unique(np.append(rng.integers(1, n_blocks // 200, 30) * 200, n_blocks)).tolist()
+    held = [(end - n, n) for end, n in zip(ends, rng.choice([1, 2, 31, 32, 33, 150], len(ends)).tolist(), strict=True)]
+    for step in range(n_steps):
+        n = int(rng.choice([1, 1, 2, 12, 40]))
+        if held and (step < 25 or rng.random() < 0.5):
+            at, n = held.pop(int(rng.integers(len(held))))
+            assert give(fb, m, at, n) == space_map.add(maps, 0, at * unit, (at + n) * unit) == OK
+        else:
+            at = pick_block(fb, m, n, params)
+            if fb.n_ambiguous[m]:
+                return
+            assert pickers.pick(maps, 0, n * unit, params) == (at * unit if at >= 0 else -1)
+            if at >= 0:
+                held.append((at, n))
+                assert take(fb, m, at, n) == space_map.remove(maps, 0, at * unit, (at + n) * unit) == OK
+        assert (longest(fb, m) * unit, fb.n_runs[m]) == (space_map.largest(maps, 0), maps.n_segments[0])
+        assert pickers.is_fragmented(maps, 0, params) == is_fragmented(fb, m, params)
 
 
 FAR = 17 * 2**21  # units; where no cursor that was never set can be divided as one that was

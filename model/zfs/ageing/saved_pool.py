@@ -1,7 +1,7 @@
 """What a pool is made of, as arrays by name, and such arrays put into a new pool: to keep one and to go on with it later.
 
-Summaries are not kept: of the maps of free blocks only the bits, of metaslabs in which anything is allocated. The rest
-is made again by taking what is allocated out of a map that is all free.
+Summaries are not kept: of the maps of free blocks only the bits of what is taken, of metaslabs in which anything is. The
+rest is made again by taking what is allocated out of a map that is all free.
 """
 
 from collections.abc import Mapping
@@ -78,11 +78,11 @@ def _ones_from(bits, at, end, flip):
 
 @kernel
 def _take_used(free, m, bits):
-    """Take out of a map that is all free what is not set in `bits`. Returns a status."""
+    """Take out of a map that is all free what is set in `bits`. Returns a status."""
     at, end = 64, 64 + free.n_blocks[m]
     while at < end:
-        at += _ones_from(bits, at, end, 0)
-        n = _ones_from(bits, at, end, -1)
+        at += _ones_from(bits, at, end, -1)
+        n = _ones_from(bits, at, end, 0)
         if n > 0:
             status = take(free, m, at - 64, n)
             if status != OK:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.jit import kernel
 from model.zfs.metaslab.metaslab_class import add_vdev
 from model.zfs.metaslab.state import (
     ABSENT,
@@ -30,8 +29,8 @@ from model.zfs.metaslab.state import (
 )
 from model.zfs.shared_numbers import FIRST_TXG, TXG_SIZE
 from model.zfs.space.bitmap_maps import new_block_maps
-from model.zfs.space.bitmaps import grain_of, new_free_blocks
-from model.zfs.space.free_runs import give
+from model.zfs.space.bitmaps import grain_of
+from model.zfs.space.free_runs import new_free_space
 from model.zfs.space.pickers import DYNAMIC_FIT, FIRST_FIT, NEW_DYNAMIC_FIT
 from model.zfs.space.space_map import new_space_maps
 from model.zfs.space.space_map_log import new_log
@@ -146,14 +145,7 @@ def _block_maps(made, vdev, start, unit_bytes, params, max_segments):
     if grain_of(unit_bytes) > 1 and params.picker.picker not in (DYNAMIC_FIT, NEW_DYNAMIC_FIT):
         raise ValueError(f"blocks are of {unit_bytes} B, but what is no power of two is for dynamic fit and new dynamic fit "
                          "only; choose smaller units, or the exact engine")
-    free = new_free_blocks((1 << made.ms_shift[vdev]) // unit_bytes, unit_bytes)
+    free = new_free_space((1 << made.ms_shift[vdev]) // unit_bytes, unit_bytes)
     free.first_unit[:] = start >> free.unit_shift
     free.rest[:] = (1 << made.ms_shift[vdev]) % unit_bytes >> free.unit_shift
-    _give_all(free)
     return new_block_maps(free, N_KINDS * len(vdev), max_segments)
-
-
-@kernel
-def _give_all(free):
-    for m in range(len(free.n_blocks)):
-        give(free, m, 0, free.n_blocks[m])

@@ -295,7 +295,7 @@ def _allocated_records(fb, m, max_units):
     n, n_found, row = 0, 0, 0  # row: blocks in a row that are allocated, up to here
     first = m * fb.mask_stride + 1
     for word in range((fb.n_blocks[m] + 63) >> 6):
-        used = ~fb.mask[first + word]
+        used = fb.mask[first + word]
         if (word + 1) << 6 > fb.n_blocks[m]:
             used &= ~(ALL << (fb.n_blocks[m] & 63))
         n_found += count(used)

@@ -13,7 +13,7 @@ from model.jit import kernel, part
 from model.structures.bits import below
 from model.structures.sentinels import NOWHERE
 from model.zfs.space import cursor_columns as which
-from model.zfs.space.bitmaps import MAX_BLOCKS, blocks_of, cursor_of, window
+from model.zfs.space.bitmaps import blocks_of, cursor_of, window
 from model.zfs.space.free_runs import (
     is_free_below,
     longest,
@@ -50,7 +50,7 @@ def _is_free(fb, m, block):
 def _at_cursor(fb, m, cursor):
     """The block at a cursor, or one far below 0. The rest behind the last block belongs to the run that ends there, so it
     is that block."""
-    units = max(fb.cursors[cursor] - fb.first_unit[m], -MAX_BLOCKS * fb.grain)  # `blocks_of` is for no larger number
+    units = max(fb.cursors[cursor] - fb.first_unit[m], -fb.n_blocks[m] * fb.grain)  # `blocks_of` is for no larger number
     block = blocks_of(fb, units)
     return block - (block == fb.n_blocks[m] and fb.rest[m] > 0 and _is_free(fb, m, block - 1))
 

@@ -22,6 +22,7 @@ from model.zfs.space.bitmaps import (
     last_before,
     lowest_word,
     mark,
+    new_free_blocks,
     next_word,
     unmark,
     window,
@@ -117,6 +118,24 @@ def _remove(fb, m, start, length):
     else:
         forget(fb.long, m, beginning_at(fb.long, m, start))
         _drop_long(fb, m, start)
+
+
+# ---- maps that are free from the beginning ----
+
+
+def new_free_space(n_blocks, unit_bytes):
+    """As `bitmaps.new_free_blocks`, but all is free. Of a map that nothing was put into hardly any memory is written."""
+    fb = new_free_blocks(n_blocks, unit_bytes, taken=False)
+    fb.n_free[:] = fb.n_blocks
+    fb.n_runs[:] = 1
+    _put_all(fb)
+    return fb
+
+
+@kernel
+def _put_all(fb):
+    for m in range(len(fb.n_blocks)):
+        _put(fb, m, 0, fb.n_blocks[m])
 
 
 # ---- changes; each returns a status, FULL when there are more long runs than there is room for ----

@@ -17,6 +17,7 @@ import numpy as np
 
 from model.jit import kernel, part
 from model.jit.cpu_prefetch import prefetch
+from model.jit.untouched_memory import zeros
 from model.structures.sentinels import NONE
 from model.structures.skip_lists import LEVEL_BITS, Order, insert, remove
 
@@ -45,13 +46,13 @@ def new_long_runs(n_maps, stride, capacity):
     """Room for `capacity` runs of `n_maps` maps. Memory that was never used takes none."""
     n = capacity + n_maps
     n_levels = max(1, -(-capacity.bit_length() // LEVEL_BITS))
-    rows = np.zeros((n_levels, n), RUN)
+    rows = zeros((n_levels, n), RUN)
     start, length, after, before = rows["start"][0], rows["length"][0], rows["after"], rows["before"]
     length[capacity:] = np.iinfo(np.int32).max
     levels = np.append(_levels(capacity, n_levels), np.ones(n_maps, np.int8))
     after[:, capacity:] = before[:, capacity:] = np.arange(capacity, n)
     order = Order(length, start, levels, after, before)
-    ends = np.zeros((n_maps * stride, 2), np.int32)
+    ends = zeros((n_maps * stride, 2), np.int32)
     return LongRuns(
         stride=stride, first_end=capacity, start=start, length=length, order=order, unused=np.zeros(capacity, np.int64),
         n_unused=np.zeros(1, np.int64), n_fresh=np.zeros(1, np.int64), at_start=ends[:, 0], at_end=ends[:, 1],

@@ -1,5 +1,6 @@
 """Bitmaps with summaries against a plain list of truth values."""
 
+import resource
 
 import numpy as np
 import pytest
@@ -15,13 +16,13 @@ from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, TopVdev
 from model.zfs.space import pickers, replay_exact, replay_fast, space_map
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
-from model.zfs.space.bitmaps import blocks_of, new_free_blocks
-from model.zfs.space.free_runs import give, longest, next_run, run_length, run_start, take
+from model.zfs.space.bitmaps import MAX_BLOCKS, blocks_of, new_free_blocks
+from model.zfs.space.free_runs import give, longest, new_free_space, next_run, run_length, run_start, take
 from model.zfs.space.pickers import VARIANTS, PickerParams
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, Operations
 from model.zfs.space.status import FULL, OK
 from support.processes import interpreted
-from twins.free_runs import BY_THREES, FAR, both, same_space, threes_and_sectors, walk
+from twins.free_runs import BY_THREES, FAR, both, far_apart, same_space, threes_and_sectors, walk
 
 RULES = [*VARIANTS.values(), PickerParams(2), PickerParams(3)]
 quick = settings(deadline=None, derandomize=True, max_examples=30)
@@ -64,9 +65,9 @@ def test_blocks_of_three_sectors_go_where_sectors_by_threes_would(params, n_sect
 
 
 def test_a_thousand_million_units_are_divided_as_they_should_be():
-    for grain in (1, 3, 5, 127):
-        fb = new_free_blocks(64, 512 * grain)
-        for blocks in (0, 1, 7, 2**24 - 1):
+    for grain, n_blocks in ((1, 64), (3, 64), (5, 64), (127, 64), (127, 2**24), (15, 2**27), (3, 2**27)):
+        fb = new_free_blocks(n_blocks, 512 * grain)
+        for blocks in (0, 1, 7, max(n_blocks, 2**24) - 1):
             assert blocks_of(fb, blocks * grain) == blocks_of(fb, blocks * grain + grain - 1) == blocks
             assert blocks_of(fb, -1 - blocks) < 0
 
@@ -117,7 +118,31 @@ def test_both_engines_take_the_same_decisions(params, n, used_pct, mixed, seed):
 # ---- large maps, and their borders ----
 
 
-@pytest.mark.parametrize("n_blocks", [2**12, 2**18, 2**18 + 1, 2**20 + 4097])
+@pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
+@settings(quick, max_examples=12)
+@given(st.sampled_from([2**24, 2**24 + 1, 5 * 2**23, 2**26, MAX_BLOCKS]), st.integers(0, 2**30), st.booleans())
+def test_both_engines_take_the_same_decisions_in_the_largest_maps(params, n_blocks, seed, by_threes):
+    far_apart(params, n_blocks, seed, 1536 if by_threes and params in BY_THREES else 4096)
+
+
+@pytest.mark.parametrize(("n_blocks", "unit"), [(2**12, 4096), (100, 512), (2**18 + 1, 1536)])
+def test_what_is_free_from_the_beginning_is_what_all_of_it_given_back_is(n_blocks, unit):
+    given_back, from_the_beginning = new_free_blocks([n_blocks, 70], unit), new_free_space([n_blocks, 70], unit)
+    assert give(given_back, 0, 0, n_blocks) == give(given_back, 1, 0, 70) == OK
+    for field in ("mask", "words", "groups", "tops", "kinds", "n_free", "n_runs"):
+        assert (getattr(given_back, field) == getattr(from_the_beginning, field)).all()
+
+
+def test_a_map_that_nothing_was_put_into_takes_next_to_no_memory():
+    """Of 2^33 blocks, a bit each and two and a half for what is kept of runs: 3.5 GiB."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    fb = new_free_space([2**25] * 256, 1024)
+    assert take(fb, 255, 2**24, 12) == OK
+    assert (fb.n_runs == [1] * 255 + [2]).all()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**18
+
+
+@pytest.mark.parametrize("n_blocks", [2**12, 2**18, 2**18 + 1, 2**20 + 4097, 2**24, 5 * 2**24 + 1])
 def test_the_next_run_is_found_through_all_levels(n_blocks):
     """Few runs far apart; after each is taken the next one must be found, and the one before from behind it."""
     fb = new_free_blocks(n_blocks)
@@ -128,7 +153,7 @@ def test_the_next_run_is_found_through_all_levels(n_blocks):
         assert give(fb, 0, int(start), int(n)) == OK
     for n in (1, 2, 31, 32, 33, 151):
         fitting = starts[lengths >= n]
-        for block in np.append(starts, starts[:-1] + 1):
+        for block in [*starts, *(starts[:-1] + 1), n_blocks]:
             assert next_run(fb, 0, int(block), n) == min(fitting[fitting >= block], default=-1)
     while fb.kinds[0]:
         start = int(next_run(fb, 0, 0, 1))
@@ -137,7 +162,7 @@ def test_the_next_run_is_found_through_all_levels(n_blocks):
         assert take(fb, 0, start, int(run_length(fb, 0, start))) == OK
         starts, lengths = starts[1:], lengths[1:]
     assert len(starts) == fb.n_free[0] == fb.n_runs[0] == longest(fb, 0) == 0
-    assert not any(array.any() for array in (fb.mask, fb.words, fb.groups, fb.tops, fb.long.at_start))
+    assert not any(array.any() for array in (~fb.mask, fb.words, fb.groups, fb.tops, fb.long.at_start))
 
 
 def test_a_large_map_taken_block_by_block_is_one_run_that_shrinks():
@@ -167,8 +192,9 @@ def test_more_long_runs_than_there_is_room_for():
     assert [give(fb, 0, 100 * i, 40) for i in range(3)] == [OK, OK, FULL]
 
 
-@pytest.mark.parametrize(("n_blocks", "unit", "named"), [(0, 4096, "0 blocks"), (2**24 + 1, 4096, "16777217 blocks"),
-                                                         (100, 3000, "3000"), (100, 256, "256")])
+@pytest.mark.parametrize(("n_blocks", "unit", "named"), [(0, 4096, "0 blocks"), (2**27 + 1, 4096, "134217729 blocks"),
+                                                         (100, 3000, "3000"), (100, 256, "256"),
+                                                         (2**24 + 1, 512 * 127, "127 units")])
 def test_impossible_maps_are_refused(n_blocks, unit, named):
     with pytest.raises(ValueError, match=named):
         new_free_blocks(n_blocks, unit)

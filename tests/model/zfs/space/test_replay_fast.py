@@ -42,9 +42,9 @@ def test_blocks_of_one_size_and_of_mixed_sizes_are_recorded_of_every_build():
 
 def test_maps_of_too_many_blocks_are_not_for_the_fast_engine(tmp_path):
     path = tmp_path / "large__ops.parquet"
-    pq.write_table(pa.table({"op": [4, 0], "size512": [9, 1], "arg": [2**25, -1]}), path)
+    pq.write_table(pa.table({"op": [4, 0], "size512": [9, 1], "arg": [2**28, -1]}), path)
     assert replay_map(path, "103_ff", engine="auto").engine == "exact"
-    with pytest.raises(UserError, match="16777216 blocks of 512 B"):
+    with pytest.raises(UserError, match="134217728 blocks of 512 B"):
         replay_map(path, "103_ff", engine="fast")
 
 

@@ -1,0 +1,21 @@
+"""Zeros of which nobody knows how many will be written: the operating system finds memory for a page when it is.
+
+`np.zeros` asks for pages of 2 MiB where the system has them. They are faster; but in a table of tens of gigabytes, of which
+a few bytes in each megabyte are written, they are all of it. So the largest tables come in pages of 4 KiB.
+"""
+
+import mmap
+
+import numpy as np
+
+SMALL_PAGES_BYTES = 2**28  # tables from here on
+
+
+def zeros(shape, dtype):
+    """As `np.zeros`."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if n_bytes < SMALL_PAGES_BYTES:
+        return np.zeros(shape, dtype)
+    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, dtype).reshape(shape)
