@@ -114,13 +114,21 @@ def window(site: Site, warm_ns: int, ns: int) -> Window:
     return Window(ns=int(ns), tally=tally, doing_ns=doing_ns, **seen)
 
 
-def settle(site: Site, step_ns: int, max_steps: int) -> None:
+def settle(site: Site, step_ns: int, max_steps: int, by_stock: bool = False) -> bool:
     """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
-    blocks gather, and all goes faster than it can for long. At most so many steps."""
+    blocks gather, and all goes faster than it can for long. At most so many steps; whether they were enough.
+
+    `by_stock`: until dirty blocks neither gather nor go, by more than a tenth of what is written in the step. A block that
+    is changed again while it is dirty is written once. Where much is dirty, such changes alone are more than a tenth."""
+    held = site.machine.counts
     for _ in range(max_steps):
+        before = held[order.N_HELD]
         seen = window(site, 0, step_ns).tally
-        if seen["writes"] > 0 and abs(seen["dirtyings"] - seen["writes"]) <= BALANCED * seen["dirtyings"]:
-            return
+        apart, of = ((held[order.N_HELD] - before, seen["writes"]) if by_stock else
+                     (seen["dirtyings"] - seen["writes"], seen["dirtyings"]))
+        if seen["writes"] > 0 and abs(apart) <= BALANCED * of:
+            return True
+    return False
 
 
 def redo_of_a_record(orders: Orders, seen: dict, per_redo: int) -> int:

@@ -3,18 +3,32 @@
 Aging is at the pace that the pool allows. In a run a window is simulated event by event, and the rest of it is rewritten at
 the pace of that window: see `model.simulations.order_entry.series`.
 """
+from typing import NamedTuple
+
 import pandas as pd
 
 from model.events.clock import SECOND_NS
 from model.simulations.order_entry import columns as order_columns
-from model.simulations.order_entry.series import Site, Window, begin, rewrite, settle, window
+from model.simulations.order_entry.series import CannotRun, Site, Window, begin, rewrite, settle, window
 from model.zfs.metaslab.state import MetaslabParams
 from study.experiments.allocator_2010 import appliance
 from study.experiments.allocator_2010.order_entry_machine import Setup
 from study.experiments.allocator_2010.rules import new_rules, old_rules
 
 PARTS_OF_AGE = 2.0              # turnovers that the pool ages at one measured pace
-STEP_S, STEPS_TO_SETTLE = 1.0, 120    # in which users start: until writes and changes are in balance
+
+
+class Settling(NamedTuple):
+    """How users start, before anything is measured: see `model.simulations.order_entry.series.settle`."""
+    step_s: float
+    max_steps: int
+    by_stock: bool
+    is_needed: bool     # whether a pool that has not settled by then is refused
+
+
+TO_SCALE = Settling(step_s=1.0, max_steps=120, by_stock=False, is_needed=False)
+# Two groups at least are in a step. What is dirty at full size may take hours to gather: a day is no more than a bound.
+FULL_SIZE = Settling(step_s=60.0, max_steps=24 * 60, by_stock=True, is_needed=True)
 
 
 def measure(site: Site, machine: Setup) -> Window:
@@ -23,22 +37,25 @@ def measure(site: Site, machine: Setup) -> Window:
     return window(site, int(machine.warm_s * SECOND_NS), int(window_s * SECOND_NS))
 
 
-def aged(machine: Setup, rules: MetaslabParams, seed: int) -> Site:
+def aged(machine: Setup, rules: MetaslabParams, seed: int, settling: Settling = TO_SCALE) -> Site:
     """A pool as it is before the first run: written, then rewritten `age` times, at the pace that it allows."""
     appliance.compiled(machine.exact)
     site = begin(machine.orders, appliance.drive(machine), machine.queue, appliance.space(machine, rules), seed,
                  machine.n_other)
-    settled(site)
+    settled(site, settling)
     parts = max(1, round(machine.age / PARTS_OF_AGE))
     for part in range(parts):
         n = int(machine.age * machine.orders.n_records / parts)
         rewrite(site, n, measure(site, machine), seed, f"rewritten before, {part}")
-    return settled(site)
+    return settled(site, settling)
 
 
-def settled(site: Site) -> Site:
-    """After the start of users, or a leap in time."""
-    settle(site, int(STEP_S * SECOND_NS), STEPS_TO_SETTLE)
+def settled(site: Site, settling: Settling = TO_SCALE) -> Site:
+    """After the start of users, or a leap in time. CannotRun if writers do not keep up in time, where that is needed."""
+    enough = settle(site, int(settling.step_s * SECOND_NS), settling.max_steps, settling.by_stock)
+    if settling.is_needed and not enough:
+        raise CannotRun(f"users have worked for {settling.max_steps * settling.step_s / 3600:g} hours, and dirty blocks "
+                        "still gather or go by more than a tenth of what is written; let less be dirty, or settle longer")
     return site
 
 

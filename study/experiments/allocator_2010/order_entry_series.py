@@ -17,7 +17,7 @@ from model.simulations.order_entry.state import Orders
 from model.zfs.metaslab.state import MetaslabParams
 from study.ensembles import kept
 from study.experiments.allocator_2010.order_entry_machine import Setup, record_asize
-from study.experiments.allocator_2010.order_entry_pool import aged, go_on, measure
+from study.experiments.allocator_2010.order_entry_pool import TO_SCALE, Settling, aged, go_on, measure
 from study.memo import ByKey
 from study.pools import engine_share
 
@@ -88,11 +88,12 @@ def series(machine: Setup, rules: MetaslabParams, n_runs: int, seed: int, servic
     """`n_runs` identical runs; with `service_ns`, on disks that take so long for every I/O, wherever it is. They are the
     first runs of a longer series, too, so a notebook ages and measures a pool once, however many questions it asks."""
     key = machine._replace(service_ns=service_ns), rules, seed
-    return _MADE.get(key, lambda: _made(*key, n_runs), lambda longest: len(longest.pool) >= n_runs).first(n_runs)
+    return _MADE.get(key, lambda: made(*key, n_runs), lambda longest: len(longest.pool) >= n_runs).first(n_runs)
 
 
-def _made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int) -> Series:
-    site, rows, pool = aged(machine, rules, seed), [], []
+def made(machine: Setup, rules: MetaslabParams, seed: int, n_runs: int, settling: Settling = TO_SCALE) -> Series:
+    """The same, made anew: of a pool that settles by `settling`."""
+    site, rows, pool = aged(machine, rules, seed, settling), [], []
     for number in range(n_runs):
         seen = measure(site, machine)
         rows += [(number, *row) for row in statistics(seen, machine.orders)]

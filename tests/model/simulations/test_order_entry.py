@@ -11,7 +11,7 @@ from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET
 from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams
 from model.simulations.order_entry import columns as order
-from model.simulations.order_entry.series import redo_of_a_record, restart, rewrite, window
+from model.simulations.order_entry.series import redo_of_a_record, restart, rewrite, settle, window
 from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, THINKING, check_orders, log_blocks_of
 from model.zfs.eras import era
 from model.zfs.shared_numbers import TXG_SIZE
@@ -73,6 +73,22 @@ def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen
     m = seen[name][0].machine
     under_way = int(m.writers[:, 1].sum())
     assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.max_dirty
+
+
+# ---- before anything is measured ----
+
+
+def test_users_who_have_settled_leave_as_much_dirty_as_they_found():
+    """Half of the database may be dirty: it gathers for a while, and a third of the changes meet a block that is dirty."""
+    site = site_of(SMALL._replace(dirty_target=4000, max_dirty=8000))
+    assert not settle(site, SECOND, 1, by_stock=True)
+    assert site.machine.tally[order.WRITES] == 0
+    assert settle(site, SECOND, 200, by_stock=True)
+    before = site.machine.counts[order.N_HELD]
+    seen = window(site, 0, 4 * SECOND).tally
+    assert abs(site.machine.counts[order.N_HELD] - before) < 0.15 * seen["writes"]
+    assert seen["writes"] < 0.9 * seen["dirtyings"]
+    assert not settle(site, SECOND, 3)
 
 
 def pieces(site):
