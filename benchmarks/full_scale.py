@@ -1,23 +1,50 @@
 """Make what is in data/full_scale anew.
 
-    python benchmarks/full_scale.py             the day of two pools: 45 minutes of processor time, 6 GB
-    python benchmarks/full_scale.py draws 6     so many draws: a quarter of an hour and 3 GB each
+    python benchmarks/full_scale.py                   the day of two pools: 45 minutes of processor time, 6 GB
+    python benchmarks/full_scale.py draws 20          the first so many draws: some 20 minutes and 3 to 9 GB each
+    python benchmarks/full_scale.py draws 20 FOLDER   the same, kept in another folder
 
-It comes out as it is, digit by digit, unless the simulation has changed (`git diff data/full_scale` shows it).
+It comes out as it is, digit by digit, unless the simulation has changed (`git diff data/full_scale` shows it). Each draw is
+written when it is done. Draws that are there already, and are of the model of today, are not simulated again.
 """
 import sys
+from pathlib import Path
 
 from study import project
 from study.experiments.allocator_2010 import order_entry_full_draws as full_draws
 from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
 
+USAGE = f"say nothing, or 'draws', how many of the {full_draws.N_DRAWS}, and a folder if it is another one: draws 20"
+
+
+def draws(n, folder):
+    """Simulate what is missing of the first `n`, then what is of an older model. How many could not be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers, failed = full_draws.to_do(folder, n), 0
+    print(f"to be simulated: {', '.join(map(str, numbers)) or 'none'}", flush=True)
+    for number in numbers:
+        try:
+            print(f"written: {full_draws.keep(folder, number)}", flush=True)
+        except ValueError as error:
+            failed += 1
+            print(f"draw {number} cannot be: {error}", flush=True)
+    return failed
+
+
+def main(asked):
+    """What the arguments `asked` ask for. Returns the exit code."""
+    n_draws = int(asked[1]) if len(asked) > 1 and asked[1].isdecimal() else 0
+    if asked and not (asked[0] == "draws" and 1 <= n_draws <= full_draws.N_DRAWS and len(asked) < 4):
+        print(USAGE, file=sys.stderr)
+        return 2
+    if asked:
+        return 1 if draws(n_draws, Path(asked[2]).resolve() if asked[2:] else full_draws.FOLDER) else 0
+    path = project.DATA / full_scale.FILE
+    path.parent.mkdir(exist_ok=True)
+    project.write_atomically(path, full_scale.to_csv(full_scale.simulate()))
+    print(f"written: {path.relative_to(project.ROOT)}")
+    return 0
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["draws"]:
-        drawn = full_draws.cases()[:int(sys.argv[2])]
-        full_draws.write(drawn, [full_draws.made(case) for case in drawn])
-        print(f"written: data/{full_draws.CASES}, data/{full_draws.SERIES}")
-    else:
-        path = project.DATA / full_scale.FILE
-        path.parent.mkdir(exist_ok=True)
-        project.write_atomically(path, full_scale.to_csv(full_scale.simulate()))
-        print(f"written: {path.relative_to(project.ROOT)}")
+    sys.exit(main(sys.argv[1:]))

@@ -1,16 +1,19 @@
-"""Draws of the order entry at full size, beside the same draws to scale. They have no part in any grade.
+"""Draws of the order entry at full size that are kept, beside the same draws to scale. They have no part in any grade.
 
-    made(case)                  one draw at full size: a quarter of an hour of one processor
-    drawn, rows = read()        those kept in data/full_scale
+    keep(folder, 3)             simulate draw 3 (`order_entry_full_size`) and keep it: a file for each draw
+    to_do(folder, 20)           which of the first twenty are missing, or are of an older model
+    kept_draws = read()         those in data/full_scale
+    words(kept_draws)           how many they are, and which are of an older model
     both = pairs(60, …)         each beside the same draw to scale, and the best guess likewise
     table(both)                 what is compared, at both sizes
 
-No pair has a pool of RAID-Z. The cycle is not compared: it takes twenty test runs at full size, and these series have
-thirty.
-Users begin with two minutes of settling at any size. At full size that is short where many buffers may be dirty: a pool
-may have aged at a pace that was taken too early. No printed number is read here.
+The cycle is not compared: it takes twenty test runs at full size, and these series have thirty. No printed number is read
+here.
 """
 import json
+import sys
+import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -20,20 +23,25 @@ from study.documents import priors
 from study.ensembles import ensembles, kept
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.experiments.allocator_2010 import order_entry
+from study.experiments.allocator_2010 import order_entry, order_entry_full_size
 from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
-from study.experiments.allocator_2010.order_entry import outcome, with_values
-from study.experiments.allocator_2010.order_entry_full_scale import WARM_S, WINDOW_S
-from study.experiments.allocator_2010.order_entry_machine import Setup
-from study.experiments.allocator_2010.order_entry_series import POOL_COLUMNS, TPS, Series, series
-from study.experiments.allocator_2010.rules import new_rules, old_rules
+from study.experiments.allocator_2010.order_entry import outcome
+from study.experiments.allocator_2010.order_entry_full_size import (
+    N_DRAWS,
+    N_RUNS,
+    N_USERS,
+    RECORD_KIB,
+    cases,
+    code,
+    machine,
+    series_of,
+)
+from study.experiments.allocator_2010.order_entry_series import TPS
 
-CASES, SERIES = "full_scale/order_entry_draws.json", "full_scale/order_entry_draws.parquet"
-POOL = "pool."                      # in front of what the allocator tells of a test run
-N_DRAWS, SEEDS, SEED = 20, 3, 1     # the hypercube that they are of
-N_RUNS, N_USERS, RECORD_KIB = 30, 64, 4
-LAYOUTS = ("mirror", "stripe")      # metaslabs of RAID-Z have more blocks than `model.zfs.space.bitmaps.MAX_BLOCKS`
-OF_SCALE = {"finer": 1, "group_scale": 1}       # conditions of a scale; at full size they are none
+FOLDER, NAME = project.DATA / "full_scale", "draw-{:02d}.parquet"
+MAKER = "benchmarks/full_scale.py draws {}"
+CASE, CODE, PYTHON = "case", "code", "python"
+TODAY = "{}.{}".format(*sys.version_info[:2])
 
 GAIN, REDUCTION, R_SQUARED, BEST, BLOCKS = COMPARED = (
     "throughput.gain", "variability.reduction", "io_size.r_squared", "best.r_squared", "aggregation.ratio")
@@ -42,58 +50,72 @@ LABELS = {GAIN: "gain (%)", REDUCTION: "less variability (%)", R_SQUARED: "R² o
           BLOCKS: "records in a write, fastest over slowest test run"}
 
 
+class Draw(NamedTuple):
+    """A draw that is kept: what was drawn, its test runs (`order_entry_full_size.rows`), and what made it."""
+    case: dict[str, Any]
+    rows: pd.DataFrame
+    python: str         # "" where nothing is known of what made it
+    is_older: bool      # whether its model, or what was drawn, is another one than today's
+
+
 class Pairs(NamedTuple):
     """The same draws at both sizes, and the best guess: a row each, a column for each of COMPARED."""
     small: pd.DataFrame
     full: pd.DataFrame
 
 
-# --- draws at full size -------------------------------------------------------------------------------------------------
+# --- files --------------------------------------------------------------------------------------------------------------
 
-def cases() -> list[dict]:
-    """The draws of all that is not known, in the order in which they are simulated, but for pools of RAID-Z."""
-    table = ensembles.cases(priors.read(order_entry.EXPERIMENT), N_DRAWS, SEEDS, SEED, ensembles.NUMBERS)
-    return table[(table.part == "all") & table.layout.isin(LAYOUTS)].to_dict("records")
-
-
-def made(case: dict) -> pd.DataFrame:
-    """The series of one of `cases` at full size: rules, run, name, value, unit."""
-    values, machine, tables = _values(case), _machine(case), []
-    for variant, rules in ((BEFORE, old_rules()), (AFTER, new_rules(values["new_picker"], values["new_bonus"]))):
-        of_rules = series(machine, rules, N_RUNS, case["seed"])
-        pool = of_rules.pool.rename_axis("run").reset_index().melt("run", POOL_COLUMNS, "name")
-        rows = pd.concat([of_rules.table, pool.assign(name=POOL + pool.name, unit="1")])
-        tables.append(rows[["run", "name", "value", "unit"]].assign(rules=variant))
-    return pd.concat(tables, ignore_index=True)
+def file_of(folder: Path, number: int) -> Path:
+    """Where draw `number` is kept."""
+    return folder / NAME.format(number)
 
 
-def _values(case: dict) -> dict:
-    return {name: value for name, value in case.items() if name not in ("part", "seed")}
+def keep(folder: Path, number: int) -> Path:
+    """Simulate draw `number` of the hypercube and write its file. CannotRun if its users never settle."""
+    case, begin = cases()[number], time.process_time()
+    made = kept.Made(order_entry_full_size.rows(case), [])
+    facts = {"maker": order_entry_full_size.__name__, "reads": "[]", "calls": _digest(case), CASE: json.dumps(case),
+             CODE: code(), PYTHON: TODAY, kept.SECONDS: f"{time.process_time() - begin:.0f}"}
+    kept.write(file_of(folder, number), [made], facts)
+    return file_of(folder, number)
 
 
-def write(drawn: list[dict], tables: list[pd.DataFrame]) -> None:
-    """Keep these draws and their series."""
-    project.write_atomically(project.DATA / CASES, json.dumps(drawn, indent=1) + "\n")
-    rows = pd.concat([table.assign(draw=number) for number, table in enumerate(tables)], ignore_index=True)
-    rows.to_parquet(project.DATA / SERIES, compression="zstd", index=False)
+def to_do(folder: Path, n: int) -> list[int]:
+    """Of the first `n` draws those that are not in `folder`, then those that are there of an older model."""
+    numbers = range(len(cases()[:n]))
+    missing = [number for number in numbers if not file_of(folder, number).exists()]
+    return missing + [number for number in numbers if number not in missing
+                      and _is_older(kept.facts(file_of(folder, number)), cases()[number], any_python=False)]
 
 
-def read() -> tuple[list[dict], pd.DataFrame]:
-    """The draws that are kept, and their series. UserError if the two files are not of the same draws."""
-    drawn = json.loads(project.data_file(CASES).read_text(encoding="utf-8"))
-    rows = pd.read_parquet(project.data_file(SERIES))
-    n_runs = rows[rows.name == TPS].groupby(["draw", "rules"]).run.nunique()
-    if len(n_runs) != 2 * len(drawn) or set(n_runs) != {N_RUNS}:
-        raise UserError(f"data/{SERIES} has not {N_RUNS} test runs under both rules for each of the {len(drawn)} draws of "
-                        f"data/{CASES}; restore both with: git checkout -- data")
-    return drawn, rows
+def read(folder: Path = FOLDER) -> dict[int, Draw]:
+    """The draws that are kept, by number. UserError if a file is damaged, or has not all test runs."""
+    today, draws = cases(), {}
+    for number in range(N_DRAWS):
+        path = file_of(folder, number)
+        if not path.exists():
+            continue
+        path = project.data_file(path.relative_to(project.DATA).as_posix()) if folder == FOLDER else path
+        facts, (made,) = kept.facts(path), kept.read(path)
+        rows = pd.DataFrame(made.rows)
+        if set(rows[rows.name == TPS].groupby("rules").run.nunique()) != {N_RUNS} or set(rows.rules) != {BEFORE, AFTER}:
+            raise UserError(f"{path} has not {N_RUNS} test runs under both rules; restore it with git checkout -- data, or "
+                            f"remove it and make it anew with: {MAKER.format(number + 1)}")
+        draws[number] = Draw(json.loads(facts[CASE]), rows, facts[PYTHON], _is_older(facts, today[number], any_python=True))
+    if not draws:
+        raise UserError(f"{folder} has no draw at full size; restore them with: git checkout -- data")
+    return draws
 
 
-def _series(rows: pd.DataFrame) -> Series:
-    of_pool = rows.name.str.startswith(POOL)
-    pool = rows[of_pool].pivot(index="run", columns="name", values="value")
-    return Series(rows.loc[~of_pool, ["run", "name", "value", "unit"]].reset_index(drop=True),
-                  pool[[POOL + name for name in POOL_COLUMNS]].set_axis(POOL_COLUMNS, axis=1))
+def _digest(case: dict) -> str:
+    return project.digest([kept.as_text((case, N_RUNS, N_USERS, RECORD_KIB)).encode()])
+
+
+def _is_older(facts: dict[str, str], case: dict, any_python: bool) -> bool:
+    """Whether a file is of another case or of other code. Under another Python digests of the same code differ."""
+    is_of_today = facts[CODE] == code() or (any_python and facts[PYTHON] not in ("", TODAY))
+    return facts["calls"] != _digest(case) or not is_of_today
 
 
 # --- beside the same draws to scale -------------------------------------------------------------------------------------
@@ -102,30 +124,45 @@ def pairs(cycle_runs: int, **fixed: Any) -> Pairs:
     """The kept draws at both sizes, and the best guess. `fixed`: of the series to scale, as in `order_entry.predict`. Users,
     record and number of test runs are those of the series at full size, whatever `fixed` says."""
     fixed |= {"n_users": N_USERS, "record_kib": RECORD_KIB}
-    drawn, rows = read()
+    draws = list(read().values())
     known = priors.read(order_entry.EXPERIMENT)
     best = {"part": "central", "seed": full_scale.SEED, **known.central()}
     ensemble = kept.Ensemble("order-entry-pairs", order_entry.__name__, ensembles.parts_of(known))
-    to_scale = kept.rows(ensemble, order_entry.of_case, [(case, fixed, N_RUNS, cycle_runs) for case in (*drawn, best)])
-    full = [outcome(_machine(case), old, new, old) for case, (old, new) in zip(drawn, _both_rules(rows), strict=True)]
+    calls = [(case, fixed, N_RUNS, cycle_runs) for case in (*(draw.case for draw in draws), best)]
+    to_scale = kept.rows(ensemble, order_entry.of_case, calls)
+    full = [_outcome(draw) for draw in draws]
     old, new = (runs.first(N_RUNS) for _, runs in full_scale.read()[best["age"]].items())
-    full.append(outcome(_machine(best), old, new, old))
+    full.append(outcome(machine(best), old, new, old))
     return Pairs(*(pd.DataFrame([{name: row[f"{AFTER}/{name}"] for name in COMPARED} for row in of_size])
                    for of_size in ([row for row, in to_scale], full)))
 
 
-def _machine(case: dict) -> Setup:
-    return with_values(_values(case) | OF_SCALE, n_users=N_USERS, record_kib=RECORD_KIB, scale=1, warm_s=WARM_S,
-                       window_s=WINDOW_S)
-
-
-def _both_rules(rows: pd.DataFrame) -> list[list[Series]]:
-    """Of each draw its series under the old rules and under the new ones."""
-    return [[_series(of_draw[of_draw.rules == variant]) for variant in (BEFORE, AFTER)]
-            for _, of_draw in rows.groupby("draw")]
+def _outcome(draw: Draw) -> dict[str, float]:
+    old, new = (series_of(draw.rows[draw.rows.rules == variant]) for variant in (BEFORE, AFTER))
+    return outcome(machine(draw.case), old, new, old)
 
 
 # --- for readers --------------------------------------------------------------------------------------------------------
+
+def words(draws: dict[int, Draw]) -> str:
+    """How many draws are kept, and which of them are of an older model, or by which nobody can tell."""
+    older = [number for number, draw in draws.items() if draw.is_older]
+    elsewhere = [number for number, draw in draws.items() if not draw.is_older and draw.python != TODAY]
+    sentences = [f"{len(draws)} of {N_DRAWS} draws are kept at full size."]
+    if older:
+        sentences.append(f"Of an older model {_are(older)}; {MAKER.format(N_DRAWS)} makes them anew.")
+    if elsewhere:
+        sentences.append(f"Under Python {TODAY} nobody can tell whether the model is still that of {_listed(elsewhere)}.")
+    return " ".join(sentences)
+
+
+def _are(numbers: list[int]) -> str:
+    return f"{'is' if len(numbers) == 1 else 'are'} {_listed(numbers)}"
+
+
+def _listed(numbers: list[int]) -> str:
+    return f"{'draw' if len(numbers) == 1 else 'draws'} " + ", ".join(map(str, numbers))
+
 
 def table(both: Pairs) -> pd.DataFrame:
     """A row for each of COMPARED: the least, the middle and the most of the pairs, to scale and at full size."""

@@ -19,6 +19,7 @@ from study.errors import UserError
 from study.experiments.allocator_2010.order_entry import compare
 from study.experiments.allocator_2010.order_entry import metrics as metrics_of_series
 from study.experiments.allocator_2010.order_entry_cycle import cycle
+from study.experiments.allocator_2010.order_entry_full_size import POOL, WARM_S, WINDOW_S, series_of
 from study.experiments.allocator_2010.order_entry_machine import Setup, setup
 from study.experiments.allocator_2010.order_entry_series import POOL_COLUMNS, TPS, Series
 from study.experiments.protocol import Comparison
@@ -26,10 +27,8 @@ from study.experiments.protocol import Comparison
 FILE = "full_scale/order_entry.csv"
 COLUMNS = ["age", "rules", "run", "name", "value", "unit"]
 IO_SIZE = "appliance.io_size"
-POOL = "pool."                  # in front of what the allocator tells of a run, which nobody looked at then
 NEVER_REWRITTEN = 0.0           # turnovers before the first run
 N_RUNS, SEED = 48, 1            # a day
-WARM_S, WINDOW_S = 128.0, 1664.0    # of each run of 30 minutes: as `04_oltp_gain` has it to scale
 
 
 def machine() -> Setup:
@@ -55,13 +54,6 @@ def to_csv(full: dict[float, Comparison]) -> str:
     return rows[COLUMNS].to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
-def _series(rows: pd.DataFrame) -> Series:
-    of_pool = rows.name.str.startswith(POOL)
-    pool = rows[of_pool].pivot(index="run", columns="name", values="value")
-    return Series(rows.loc[~of_pool, ["run", "name", "value", "unit"]].reset_index(drop=True),
-                  pool[[POOL + name for name in POOL_COLUMNS]].set_axis(POOL_COLUMNS, axis=1))
-
-
 def _is_whole(rows: pd.DataFrame) -> bool:
     """Two ages, both rules, and throughput and all of the allocator's in each run of all four."""
     always = rows[rows.name.isin([TPS, *(POOL + name for name in POOL_COLUMNS)])]
@@ -76,7 +68,7 @@ def read() -> dict[float, Comparison]:
     if list(rows.columns) != COLUMNS or not _is_whole(rows):
         raise UserError(f"data/{FILE} has not the same runs of two pools under both rules; restore it with: "
                         "git checkout -- data")
-    return {age: Comparison(None, *(_series(of_age[of_age.rules == rules]) for rules in (BEFORE, AFTER)))
+    return {age: Comparison(None, *(series_of(of_age[of_age.rules == rules]) for rules in (BEFORE, AFTER)))
             for age, of_age in rows.groupby("age")}
 
 
