@@ -37,6 +37,7 @@ from study.experiments.allocator_2010.order_entry_full_size import (
     series_of,
 )
 from study.experiments.allocator_2010.order_entry_series import TPS
+from study.pools import engine_share
 
 FOLDER, NAME = project.DATA / "full_scale", "draw-{:02d}.parquet"
 MAKER = "benchmarks/full_scale.py draws {}"
@@ -54,6 +55,7 @@ class Draw(NamedTuple):
     """A draw that is kept: what was drawn, its test runs (`order_entry_full_size.rows`), and what made it."""
     case: dict[str, Any]
     rows: pd.DataFrame
+    pools: list[dict[str, Any]]     # what the fast engine served: see `study.pools.engine_share`
     python: str         # "" where nothing is known of what made it
     is_older: bool      # whether its model, or what was drawn, is another one than today's
 
@@ -74,7 +76,8 @@ def file_of(folder: Path, number: int) -> Path:
 def keep(folder: Path, number: int) -> Path:
     """Simulate draw `number` of the hypercube and write its file. CannotRun if its users never settle."""
     case, begin = cases()[number], time.process_time()
-    made = kept.Made(order_entry_full_size.rows(case), [])
+    with engine_share.noted() as pools:
+        made = kept.Made(order_entry_full_size.rows(case), pools)
     facts = {"maker": order_entry_full_size.__name__, "reads": "[]", "calls": _digest(case), CASE: json.dumps(case),
              CODE: code(), PYTHON: TODAY, kept.SECONDS: f"{time.process_time() - begin:.0f}"}
     kept.write(file_of(folder, number), [made], facts)
@@ -102,7 +105,8 @@ def read(folder: Path = FOLDER) -> dict[int, Draw]:
         if set(rows[rows.name == TPS].groupby("rules").run.nunique()) != {N_RUNS} or set(rows.rules) != {BEFORE, AFTER}:
             raise UserError(f"{path} has not {N_RUNS} test runs under both rules; restore it with git checkout -- data, or "
                             f"remove it and make it anew with: {MAKER.format(number + 1)}")
-        draws[number] = Draw(json.loads(facts[CASE]), rows, facts[PYTHON], _is_older(facts, today[number], any_python=True))
+        is_older = _is_older(facts, today[number], any_python=True)
+        draws[number] = Draw(json.loads(facts[CASE]), rows, made.pools, facts[PYTHON], is_older)
     if not draws:
         raise UserError(f"{folder} has no draw at full size; restore them with: git checkout -- data")
     return draws
@@ -125,6 +129,7 @@ def pairs(cycle_runs: int, **fixed: Any) -> Pairs:
     record and number of test runs are those of the series at full size, whatever `fixed` says."""
     fixed |= {"n_users": N_USERS, "record_kib": RECORD_KIB}
     draws = list(read().values())
+    engine_share.restore(pool for draw in draws for pool in draw.pools)
     known = priors.read(order_entry.EXPERIMENT)
     best = {"part": "central", "seed": full_scale.SEED, **known.central()}
     ensemble = kept.Ensemble("order-entry-pairs", order_entry.__name__, ensembles.parts_of(known))

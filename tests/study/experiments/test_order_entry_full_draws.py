@@ -6,6 +6,8 @@ import pytest
 
 from model.simulations.order_entry import columns as order
 from model.simulations.order_entry.series import CannotRun
+from model.zfs.metaslab.new_pool import new_pool
+from model.zfs.metaslab.state import FAST, TopVdev
 from study import project
 from study.ensembles import kept
 from study.ensembles.ensembles import AFTER, BEFORE
@@ -17,6 +19,7 @@ from study.experiments.allocator_2010 import order_entry_full_size as full_size
 from study.experiments.allocator_2010.order_entry_pool import FULL_SIZE, TO_SCALE
 from study.experiments.allocator_2010.order_entry_series import TPS
 from study.experiments.allocator_2010.rules import old_rules
+from study.pools import engine_share
 
 FIXED = dict(n_users=64, record_kib=4, scale=128, window_s=13.0)
 
@@ -89,12 +92,15 @@ def test_each_draw_is_written_when_it_is_done(tmp_path, monkeypatch, command):
             raise CannotRun("no")
         assert sorted(path.name for path in tmp_path.iterdir()) == [f"draw-{n:02d}.parquet" for n in simulated.done]
         simulated.done.append(full_size.cases().index(case))
+        pool = new_pool([TopVdev(asize=2**24)], old_rules(), FAST, metaslab_bytes=2**20, max_segments=100)
+        engine_share.note((case["seed"],), 7, pool, 4096)
         return rows
 
     simulated.done = []
     monkeypatch.setattr(full_size, "rows", simulated)
     assert command.draws(3, tmp_path) == 1
-    assert list(full_draws.read(tmp_path)) == [0, 2]
+    draws = full_draws.read(tmp_path)
+    assert {number: [pool["placed"] for pool in draw.pools] for number, draw in draws.items()} == {0: [7], 2: [7]}
     assert full_draws.to_do(tmp_path, 3) == [1]
 
 
