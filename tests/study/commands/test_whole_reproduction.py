@@ -6,7 +6,9 @@ refuses one that differs; `.ci/run` calls it before the tests. The laws that it 
 import io
 import re
 
+import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
 from study import drawing
@@ -69,6 +71,29 @@ def test_the_verdicts_of_the_notebooks(reproduced):
     assert numbers["90_model_vs_zfs/replay.rows"] > 90_000
     assert numbers["00_claims/claims.all"] == len(claims.read())
     assert numbers["00_claims/findings.differ"] > 0
+
+
+def test_no_figure_is_cut_off_at_an_edge(reproduced):
+    """Constrained layout leaves a margin, so what touches an edge was longer than the figure has room for."""
+    pictures = [path for planned in reproduced for path in planned.folder.glob("figures/*.png")]
+    assert len(pictures) > 200
+    assert [path.name for path in pictures if has_ink_at_an_edge(Image.open(path))] == []
+
+
+def has_ink_at_an_edge(picture: Image.Image) -> bool:
+    """Whether any of the outermost rows and columns of pixels is not white: three, as an edge may fall between letters."""
+    grey = np.asarray(picture.convert("L"))
+    return any((edge < 255).any() for edge in (grey[:3], grey[-3:], grey[:, :3], grey[:, -3:]))
+
+
+def test_a_label_longer_than_its_figure_has_ink_at_an_edge():
+    for label, is_cut in (("short", False), ("longer_than_a_column_has_room_for_" * 4, True)):
+        def draw(label=label):
+            figure, axes = drawing.canvas()
+            axes.set_title(label, loc="left")
+            return figure
+        png = drawing.render(draw, formats=["png"])["png"]
+        assert has_ink_at_an_edge(Image.open(io.BytesIO(png))) == is_cut
 
 
 def test_pages_and_paper_come_out_byte_for_byte(reproduced, exported, paper):
