@@ -106,6 +106,16 @@ def test_pages_and_paper_come_out_byte_for_byte(reproduced, exported, paper):
     assert paper.startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("wide", ["column", "page"])
+def test_each_exported_figure_is_that_of_a_run_at_its_width(reproduced, exported, wide):
+    drawn = {path.name: path for planned in reproduced for path in planned.folder.glob(f"figures/*-{wide}.*")}
+    figures = [path for path in exported(wide)[1] if path.suffix in (".svg", ".pdf", ".png")]
+    assert {f"{path.stem}-{wide}{path.suffix}" for path in figures} <= set(drawn)
+    assert len({path.stem for path in figures}) == len({path.stem for path in drawn.values()})
+    for path in figures:
+        assert path.read_bytes() == drawn[f"{path.stem}-{wide}{path.suffix}"].read_bytes(), path.name
+
+
 def test_the_paper_says_what_the_store_says(reproduced, paper):
     assert typeset.check(reproduced) == []
 
