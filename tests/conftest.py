@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
 from study.runs.plan import plan  # noqa: E402
 from study.runs.runner import run  # noqa: E402
 
-pytest_plugins = ["support.imported_runs"]
+pytest_plugins = ["support.imported_runs", "support.interpreted_tests"]
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
