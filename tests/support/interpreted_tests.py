@@ -1,9 +1,9 @@
 """Tests that need no compiler: their kernels run as Python, which takes less time than to compile them.
 
-    pytestmark = pytest.mark.interpreted        # in a file of tests
+    pytestmark = pytest.mark.interpreted        # of a file; or a test is marked
 
-The tests of such a file run in a process of their own, without `conftest.py`. There kernels are Python. What came of each
-is what comes of it here.
+Such tests of a file run in a process of their own, without `conftest.py`. There kernels are Python. What came of each is
+what comes of it here.
 """
 import functools
 import json
@@ -39,7 +39,7 @@ def without_compiler(path, marks, words):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "outcomes"
         done = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "-p", __name__, path,
-                    "-m", marks, "-k", words], 800, cwd=ROOT,
+                    "-m", f"interpreted and ({marks or 'interpreted'})", "-k", words], 800, cwd=ROOT,
                    env=kept | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": PATH, OUTCOMES: str(file)})
         rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     return {test: (outcome, text) for test, outcome, text in rows}, done.stdout + done.stderr
