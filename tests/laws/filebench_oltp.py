@@ -6,8 +6,10 @@ import numpy as np
 
 from model.devices import drive_columns as queued
 from model.events import accounts, ring
+from model.events.calendar import NEVER
 from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
+from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.state import AIO_TASKS
 from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
@@ -19,17 +21,29 @@ from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 
+FREE = dict.fromkeys((name for name in Workload._fields if name.endswith("_ns")), 0)  # a workload that takes no CPU time
+MANY = 256  # processors, so that nobody waits for one
+
+
+def stages(x):
+    """What each shadow is at, at the end."""
+    m = x.machine
+    return m.threads.stage[m.sources.shadows - m.sources.writers:]
+
 
 def reading(x):
-    """The shadows that are reading at the end."""
-    return np.flatnonzero(x.machine.threads.next_taker > x.machine.workload.n_writers)
+    """The shadows that are reading at the end: those that wait for blocks, and those that copy them."""
+    has_begun = x.machine.threads.n_done[:x.machine.workload.n_shadows] > 0
+    return np.flatnonzero(has_begun & np.isin(stages(x), (oltp.BEGINS, oltp.RETURNS)))
 
 
 def little(x):
-    """The integral of the number of reads under way is the sum of the times that they have been under way."""
+    """The integral of the number of reads under way is the sum of the times that they have been under way. Beside their
+    responses that is the reading of /proc."""
     m = x.machine
     under_way = m.settings.duration_ns - m.tasks.rows[reading(x), oltp.BEGAN]
-    return m.tally.under_way[accounts.AREA] == x.response_ns.sum() + under_way.sum()
+    proc_ns = 2 * m.workload.proc_ns * x.counts["reads_done"]
+    return m.tally.under_way[accounts.AREA] == x.response_ns.sum() + proc_ns + under_way.sum()
 
 
 def utilisation(x):
@@ -71,14 +85,16 @@ def waiters(x):
 
 
 def waiting_tasks(x):
-    """Tasks that wait for an I/O or several, or for who waits for one, or are ready; as a list, to notice double ones."""
+    """Tasks that wait for an I/O or several, or for who waits for one, or are ready, or whose shadow copies what has come;
+    as a list, to notice double ones."""
     leaves, tasks = x.leaves, x.machine.tasks
     of_task = Counter(waiter >> leaves.waiter_shift for waiter in waiters(x))
     first = [task for task, n in of_task.items() if n == leaves.n_awaited[task]]
     taken, put = tasks.n_ready[ring.TAKEN], tasks.n_ready[ring.PUT]
     ready = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(taken, put)]
     before = tasks.rows[:, oltp.JOINED_BEFORE]
-    return first + ready + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
+    copied = [int(i) for i in np.flatnonzero(stages(x) == oltp.RETURNS)]
+    return first + ready + copied + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
 
 
 def tasks_under_way(x):
@@ -102,6 +118,25 @@ def one_to_one(x):
     """As many writes as reads, but for the burst at the start and the posts on their way."""
     w = x.machine.workload
     return abs(x.counts["writes"] - x.counts["reads"]) <= w.n_writers * 100 + w.n_shadows
+
+
+def processors_are_accounted_for(x):
+    """A thread has a processor, or waits for one, or sleeps. All have computed for just as long as operations, those under
+    way among them, the library's writes and the transaction groups took. That is within the time that there is."""
+    m, p, w = x.machine, x.machine.processors, x.machine.workload
+    holders, queued = [int(thread) for thread in p.holder if thread != NOBODY], list(chain(p.queue[0, 0], p.after))
+    times = m.calendar.time[m.sources.writers:m.sources.writers + len(p.held)]
+    written = x.counts["writes"] + w.log_write_bytes // w.record_bytes * x.counts["log_writes"]
+    groups = (x.counts["records_written"] * m.settings.sync_record_ns
+              + x.counts["indirect_written"] * m.settings.sync_indirect_ns)
+    of_takers = (m.tally.wakes - m.tally.earlier_wakes).sum() * w.wake_ns
+    of_takers += (m.semaphores.asleep * (w.post_ns + 2 * w.proc_ns)).sum()
+    done = x.operations[:, oltp.CPU_NS].sum() + x.overhead_ns + written * w.write_ns + groups + of_takers
+    at_most = 2 * 10**6 * (len(holders) + len(queued))  # ns, of stretches that are not over
+    return (sorted(holders) == np.flatnonzero(p.held != NOBODY).tolist() == np.flatnonzero(times != NEVER).tolist()
+            and len(set(queued + holders)) == len(queued + holders) and (not queued or len(holders) == len(p.holder))
+            and 0 <= x.cpu_ns - done <= at_most
+            and x.cpu_ns - at_most <= m.settings.duration_ns * m.settings.n_cpus)
 
 
 def replays(x):
@@ -181,7 +216,7 @@ def what_is_in_core_holds_what_is_above(x):
 
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
                                       bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c,
-                                      what_is_in_core_holds_what_is_above)}
+                                      processors_are_accounted_for, what_is_in_core_holds_what_is_above)}
 
 
 def mva(n_customers, think_s, demands_s):

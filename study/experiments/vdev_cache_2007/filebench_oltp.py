@@ -30,7 +30,7 @@ from study.ensembles import ensembles, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.protocol import Comparison, Drawn, case_of, table_of
-from study.experiments.vdev_cache_2007 import cache_lines
+from study.experiments.vdev_cache_2007 import cache_lines, cpu_times
 from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
 from study.grades import claim_predictions
 from study.machines import hardware
@@ -149,10 +149,11 @@ def quantities(x: Result, machine: Setup) -> dict[str, float]:
     reads, writes, log = (x.counts[name] / seconds for name in ("reads_done", "writes_done", "log_writes_done"))
     wakes = writes / workload.writes_per_burst
     record, log_write = workload.record_bytes / MIB, workload.log_write_bytes / MIB
-    read_ms, cpu_us = float(x.response_ns.mean()) / 1e6, _cpu_ns(x, machine) / 1e3
+    read_ms, of_operations = float(x.response_ns.mean()) / 1e6, cpu_times.of_operations(x, workload)
     return {
         "summary.rate": reads + writes + log + wakes + log,
-        "summary.cpu": cpu_us / max(1.0, seconds * (reads + writes + log + wakes + log)), "summary.write_rate": writes + log,
+        "summary.cpu": cpu_times.summary_ns(x) / 1e3 / max(1.0, seconds * (reads + writes + log)),
+        "summary.write_rate": writes + log,
         "summary.bandwidth": (reads + writes) * record + log * log_write, "summary.response": read_ms,
         "shadowread.rate": reads, "shadowread.bandwidth": reads * record, "shadowread.response": read_ms,
         "shadowread.p50": float(np.quantile(x.response_ns, 0.5)) / 1e6,
@@ -160,19 +161,17 @@ def quantities(x: Result, machine: Setup) -> dict[str, float]:
         "dbwrite-a.rate": writes, "dbwrite-a.bandwidth": writes * record,
         "dbwr-block.rate": wakes, "dbwr-aiowait.rate": wakes, "dbwr-hog.rate": wakes,
         "dbwr-block.response": 1e3 * workload.n_writers * workload.writes_per_burst / max(writes, 1e-9)
-        - workload.writer_cpu_ns / 1e6,
+        - cpu_times.burst_ns(x) / 1e6,
         "shadowhog.rate": reads, "shadow-post-dbwr.rate": reads, "shadow-post-lg.rate": reads,
         "lg-write.rate": log, "lg-write.bandwidth": log * log_write, "lg-aiowait.rate": log, "lg-block.rate": log,
         "lg-block.response": 1e3 * workload.log_posts / max(reads, 1e-9),
+        **{name: of_operations[name] for name in cpu_times.OF_PROCESSORS},
     }
 
 
-def _cpu_ns(x: Result, machine: Setup) -> float:
-    """Of all processors: shadows and writers, and the transaction groups. Each I/O's interrupt is part of what wanted it."""
-    workload, settings, counts = machine.workload, machine.settings, x.counts
-    return (counts["reads_done"] * workload.shadow_cpu_ns + counts["data_reads"] * settings.read_io_ns
-            + counts["writes_done"] / workload.writes_per_burst * workload.writer_cpu_ns
-            + counts["records_written"] * settings.sync_record_ns + counts["indirect_written"] * settings.sync_indirect_ns)
+def chosen_by(results: pd.DataFrame) -> pd.DataFrame:
+    """An ensemble as draws are chosen from it, without what processors and threads make."""
+    return results.drop(columns=[f"{variant}/{name}" for variant in VARIANTS for name in cpu_times.OF_PROCESSORS])
 
 
 UNITS = {"rate": "1/s", "cpu": "us", "write_rate": "1/s", "bandwidth": "MiB/s", "response": "ms", "p50": "ms", "p99": "ms"}
@@ -288,12 +287,15 @@ def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
 EFFECT = Effect("summary.rate", "gain", {
     ("ncq", False): "no NCQ", ("sorts", 0): "driver does not sort", ("start", "empty"): "memory empty at the start",
     ("memory_bytes", 8 * GIB): "8 GiB of memory", ("memory_bytes", 4 * GIB): "4 GiB of memory",
-    ("pool", "half full"): "pool half full"})
+    ("pool", "half full"): "pool half full", ("hog_turns", 200_000): "a hog of 200 000 turns"})
 # What is not known, for figures.
 NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at the start", "memory_bytes": "memory",
          "0": "no", "1": "yes", "False": "no", "True": "yes", "outer_sustained": "rate of the outer tracks",
          str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB", "window": "commands chosen among",
-         "passes": "commands that may pass one", "shadow_cpu_ns": "processor, a reader's loop",
+         "passes": "commands that may pass one", "hog_turns": "turns of the hog", "hog_ns": "processor, 20 000 turns",
+         "read_ns": "processor, a read in core", "post_ns": "processor, a post", "wake_ns": "processor, a wake-up",
+         "proc_ns": "processor, times from /proc", "handover_ns": "processor, a write handed over",
+         "write_ns": "processor, a write", "reap_ns": "processor, a write reaped",
          "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block",
          "read_io_ns": "processor, a read from a disk"}
 
@@ -304,14 +306,9 @@ def published_response_ms() -> dict[str, float]:
             for variant, run in PRINTED_RUNS.items()}
 
 
-NO_PROCESSORS = "the model has no processors that threads could wait for or use up"
-
-
 def not_modelled(quantity: str) -> str:
     """Why a quantity of the transcript is not among `quantities`."""
-    if quantity.endswith(".cpu"):
-        return "CPU time of one operation of a thread: the model has one sum for all that a thread does in a loop"
-    return f"a time that the scheduling of threads makes: {NO_PROCESSORS}"
+    return f"the model has no {quantity}"
 
 
 def verdict(scores: pd.DataFrame) -> str:

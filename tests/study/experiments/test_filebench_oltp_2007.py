@@ -5,8 +5,9 @@ import pytest
 
 from study.documents import claims, priors, published
 from study.drawing import on_screen
-from study.ensembles import ensembles
+from study.ensembles import ensembles, history_matching
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp_2007
+from study.experiments.vdev_cache_2007.cpu_times import OF_PROCESSORS
 from study.figures import filebench_oltp as pictures
 from study.grades import claim_predictions
 from study.project import NOTEBOOKS
@@ -91,14 +92,45 @@ def test_the_one_number_fitted_on_is_the_throughput_before():
     assert oltp_2007.baseline() == ensembles.Fit("overhead_ns", *oltp_2007.FIT_RANGE_NS, "summary.rate", 8543.3)
 
 
-def test_every_claim_of_the_notebook_is_predicted_or_said_not_to_be_modelled(results):
-    predicted = claim_predictions.predictions(results, NOTEBOOK)
-    assert {"oltp-gain", "oltp-cpu", "oltp-read-response", "oltp-wake-time", "oltp-log-block"} <= set(predicted)
-    for claim in claim_predictions.of_notebook(NOTEBOOK):
-        if claim.id not in predicted:
-            quantity = claim.predict.partition(" ")[2]
-            reasons = {"cpu": "one sum for all that a thread does", "response": "no processors"}
-            assert reasons[quantity.rpartition(".")[2]] in oltp_2007.not_modelled(quantity)
+def test_every_claim_of_the_notebook_is_predicted(results):
+    claims_of_it = {claim.id for claim in claim_predictions.of_notebook(NOTEBOOK)}
+    assert {"oltp-gain", "oltp-hog-cpu", "oltp-post-time", "oltp-log-wait"} <= claims_of_it
+    assert claims_of_it <= set(claim_predictions.predictions(results, NOTEBOOK))
+
+
+def test_every_row_of_the_transcripts_is_simulated(results):
+    """But `random-rate`, which limits nothing."""
+    of_rows = {name for run in published.runs() if run.run_id in oltp_2007.PRINTED_RUNS.values()
+               for name in run.metrics.name if name.split(".")[-1] in ("rate", "bandwidth", "response", "cpu")}
+    simulated = {column.removeprefix("before/") for column in results if column.startswith("before/")}
+    missing = {name for name in of_rows - simulated if not name.startswith("random-rate.")}
+    assert all(name.endswith(".bandwidth") for name in missing)
+    assert len(OF_PROCESSORS) == 19
+
+
+def test_what_processors_make_chooses_no_draws(results):
+    """The rows were added with the printed ones in sight."""
+    effect, runs = oltp_2007.EFFECT.of(results), tuple(oltp_2007.PRINTED_RUNS.values())
+    matched = history_matching.match(oltp_2007.chosen_by(results), effect, *runs)
+    names = set(matched.all.column.str.partition("/")[2])
+    assert not names & set(OF_PROCESSORS)
+    assert {"summary.rate", "summary.cpu", "shadowread.response"} <= names
+    of_all = history_matching.match(results, effect, *runs).all.column.str.partition("/")[2]
+    assert set(OF_PROCESSORS) <= set(of_all)
+
+
+def test_a_run_shorter_than_any_turn_has_numbers_for_all():
+    x = oltp_2007.quantities(oltp_2007.run(small(seconds=0.1), "after", 1), small(seconds=0.1))
+    assert all(np.isfinite(value) for name, value in x.items() if name in OF_PROCESSORS)
+
+
+def test_cpu_time_of_the_summary_is_that_of_io_alone():
+    """A hog that takes ten times as long is not in it (stats.c), and is in its own row."""
+    runs = [oltp_2007.run(small()._replace(workload=small().workload._replace(hog_turns=n)), "after", 1)
+            for n in (20_000, 200_000)]
+    (first, second), w = [oltp_2007.quantities(x, small()) for x in runs], small().workload
+    assert second["shadowhog.cpu"] - first["shadowhog.cpu"] == pytest.approx(9 * w.hog_ns / 1e3)
+    assert second["summary.cpu"] == pytest.approx(first["summary.cpu"], rel=0.1)
 
 
 def test_quantities_that_follow_from_each_other_do():

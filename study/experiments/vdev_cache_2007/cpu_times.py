@@ -1,0 +1,32 @@
+"""CPU times and responses of FileBench's operations in the OLTP test of 2007, as its transcripts print them."""
+from model.simulations.filebench_oltp import columns as oltp
+from model.simulations.filebench_oltp.filebench import Workload, undelayed_ns
+from model.simulations.filebench_oltp.run import Result
+
+# What processors and threads make. It was added with the printed numbers in sight, so it chooses no draws.
+OF_PROCESSORS = (*(f"{name}.cpu" for name in oltp.OPERATIONS), *(f"{name}.response" for name in oltp.OPERATIONS
+                   if name not in ("shadowread", "dbwr-block", "lg-block")))
+
+
+def of_operations(x: Result, workload: Workload) -> dict[str, float]:
+    """Of each operation its mean CPU time (us) and response (ms). One that never returned, in a run shorter than a turn of
+    its thread, has what it takes where nobody waits for a processor."""
+    values: dict[str, float] = {}
+    for name, row, cost_ns in zip(oltp.OPERATIONS, x.operations, undelayed_ns(workload), strict=True):
+        n = row[oltp.N_RETURNED]
+        cpu_ns, response_ns = (row[[oltp.CPU_NS, oltp.RESPONSE_NS]] / n) if n else (cost_ns + workload.proc_ns, cost_ns)
+        values |= {f"{name}.cpu": float(cpu_ns) / 1e3, f"{name}.response": float(response_ns) / 1e6}
+    return values
+
+
+def burst_ns(x: Result) -> float:
+    """Of a database writer: from the end of one wait for posts to the next one, in ns."""
+    rows = x.operations[[oltp.WRITE, oltp.WRITER_HOG, oltp.AIO_WAIT], oltp.RESPONSE_NS]
+    return float(rows.sum() / max(1, x.operations[oltp.WRITER_HOG, oltp.N_RETURNED]))
+
+
+def summary_ns(x: Result) -> float:
+    """What FileBench's summary divides by reads and writes (stats.c). It is the time of all processors, less that of
+    operations that are no I/O, and of what FileBench does itself around operations. In ns."""
+    no_io = [oltp.HOG, oltp.POST_LOG, oltp.POST_WRITERS, oltp.WRITER_HOG, oltp.BLOCK, oltp.LOG_BLOCK]
+    return float(x.cpu_ns - x.overhead_ns - x.operations[no_io, oltp.CPU_NS].sum())
