@@ -26,7 +26,7 @@ from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import Recorder, new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
 from study.documents import claims, priors, published
-from study.ensembles import ensembles, kept
+from study.ensembles import ensembles, history_matching, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.protocol import Comparison, Drawn, case_of, table_of
@@ -174,6 +174,11 @@ def chosen_by(results: pd.DataFrame) -> pd.DataFrame:
     return results.drop(columns=[f"{variant}/{name}" for variant in VARIANTS for name in cpu_times.OF_PROCESSORS])
 
 
+def _compared(draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """See `study.experiments.protocol.Drawn`."""
+    return draws, history_matching.printed(chosen_by(draws), PRINTED_RUNS)
+
+
 UNITS = {"rate": "1/s", "cpu": "us", "write_rate": "1/s", "bandwidth": "MiB/s", "response": "ms", "p50": "ms", "p99": "ms"}
 
 
@@ -281,7 +286,7 @@ def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
     known = priors.read(EXPERIMENT)
     return Drawn(known=known, variants=VARIANTS, simulate=case_of(machine, seed, runs, with_values, run, quantities),
                  ensemble=kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known))),
-                 printed_runs=PRINTED_RUNS)
+                 printed_runs=PRINTED_RUNS, compared=_compared)
 
 
 EFFECT = Effect("summary.rate", "gain", {

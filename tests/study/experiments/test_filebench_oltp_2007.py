@@ -5,7 +5,8 @@ import pytest
 
 from study.documents import claims, priors, published
 from study.drawing import on_screen
-from study.ensembles import ensembles, history_matching
+from study.ensembles import ensembles, history_matching, nearest_machine
+from study.experiments.vdev_cache_2007 import cpu_times
 from study.experiments.vdev_cache_2007 import filebench_oltp as oltp_2007
 from study.experiments.vdev_cache_2007.cpu_times import OF_PROCESSORS
 from study.figures import filebench_oltp as pictures
@@ -117,6 +118,21 @@ def test_what_processors_make_chooses_no_draws(results):
     assert {"summary.rate", "summary.cpu", "shadowread.response"} <= names
     of_all = history_matching.match(results, effect, *runs).all.column.str.partition("/")[2]
     assert set(OF_PROCESSORS) <= set(of_all)
+
+
+def test_a_search_for_one_machine_does_not_look_at_what_processors_make(results):
+    drawn = oltp_2007.drawn(**SMALL)
+    draws, facts = nearest_machine.compared(drawn, results)
+    assert draws is results
+    assert not set(facts.column.str.partition("/")[2]) & set(OF_PROCESSORS)
+
+
+def test_rows_beside_those_printed_are_the_transcripts_own():
+    table = oltp_2007.table(oltp_2007.compare(oltp_2007.setup(**SMALL), 1))
+    rows = cpu_times.beside_printed(table, oltp_2007.PRINTED_RUNS).set_index("row")
+    assert rows.loc["shadowhog.cpu", ["before, printed", "after, printed"]].tolist() == [257, 255]
+    assert rows.loc["lg-aiowait.response", "unit"] == "ms"
+    assert rows.loc["dbwr-hog.cpu", "before"] == table.loc["dbwr-hog.cpu", "before"]
 
 
 def test_a_run_shorter_than_any_turn_has_numbers_for_all():
