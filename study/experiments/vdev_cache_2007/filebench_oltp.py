@@ -296,7 +296,8 @@ EFFECT = Effect("summary.rate", "gain", {
 # What is not known, for figures.
 NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at the start", "memory_bytes": "memory",
          "0": "no", "1": "yes", "False": "no", "True": "yes", "outer_sustained": "rate of the outer tracks",
-         "20000": "20 000", "200000": "200 000", str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB", "window": "commands chosen among",
+         "20000": "20,000", "200000": "200,000",
+         str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB", "window": "commands chosen among",
          "passes": "commands that may pass one", "hog_turns": "turns of the hog", "hog_ns": "processor, 20 000 turns",
          "read_ns": "processor, a read in core", "post_ns": "processor, a post", "wake_ns": "processor, a wake-up",
          "proc_ns": "processor, times from /proc", "handover_ns": "processor, a write handed over",
