@@ -46,7 +46,7 @@ def choice(switch: "Switch", value: object) -> str:
         return f"{n_bytes / size:g} {unit}"
     if switch.name.endswith(("_pct", "_percent")):
         return f"{value} %"
-    return f"{value:,}" if isinstance(value, int) and value >= LONG else str(value)
+    return str(value)
 
 
 def scaled(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

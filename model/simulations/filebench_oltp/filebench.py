@@ -28,8 +28,8 @@ from model.jit import kernel
 from model.jit.lent_memory import empty
 
 LOG_WRITER = 0
-TURNS_OF_HOG_NS = 20_000
-WRITER_HOG_TURNS = 10_000  # oltp.f 1.16
+THOUSANDS_OF_HOG_NS = 20
+WRITER_HOG_THOUSANDS = 10  # oltp.f 1.16
 MAX_BURST = 128  # writes of a database writer: AIO_TASKS of `state` are twice as many
 
 
@@ -49,7 +49,7 @@ class Workload(NamedTuple):
     log_posts: int = 3200
     log_high_water: int = 1000
     # CPU times in ns; ranges for the machine of the document: data/priors.toml
-    hog_turns: int = 20_000  # of a shadow; those of a writer are WRITER_HOG_TURNS
+    hog_thousands: int = 20  # thousand turns of a shadow; of a writer WRITER_HOG_THOUSANDS
     hog_ns: int = 39_000  # for 20 000 turns
     read_ns: int = 23_000  # to copy a record that is in core
     post_ns: int = 3_000  # to post to a taker: look up its semaphores, and change them
@@ -75,13 +75,13 @@ class Semaphores(NamedTuple):
 @kernel
 def hog_of_shadow_ns(workload):
     """CPU time of its hog, ns."""
-    return workload.hog_ns * workload.hog_turns // TURNS_OF_HOG_NS
+    return workload.hog_ns * workload.hog_thousands // THOUSANDS_OF_HOG_NS
 
 
 @kernel
 def hog_of_writer_ns(workload):
     """Likewise, of a database writer."""
-    return workload.hog_ns * WRITER_HOG_TURNS // TURNS_OF_HOG_NS
+    return workload.hog_ns * WRITER_HOG_THOUSANDS // THOUSANDS_OF_HOG_NS
 
 
 def undelayed_ns(workload: Workload) -> tuple[int, ...]:

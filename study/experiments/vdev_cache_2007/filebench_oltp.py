@@ -292,16 +292,16 @@ def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
 EFFECT = Effect("summary.rate", "gain", {
     ("ncq", False): "no NCQ", ("sorts", 0): "driver does not sort", ("start", "empty"): "memory empty at the start",
     ("memory_bytes", 8 * GIB): "8 GiB of memory", ("memory_bytes", 4 * GIB): "4 GiB of memory",
-    ("pool", "half full"): "pool half full", ("hog_turns", 200_000): "a hog of 200 000 turns"})
+    ("pool", "half full"): "pool half full", ("hog_thousands", 200): "a hog of 200 000 turns"})
 # What is not known, for figures.
 NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at the start", "memory_bytes": "memory",
          "0": "no", "1": "yes", "False": "no", "True": "yes", "outer_sustained": "rate of the outer tracks",
-         "20000": "20,000", "200000": "200,000",
-         str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB", "window": "commands chosen among",
-         "passes": "commands that may pass one", "hog_turns": "turns of the hog", "hog_ns": "processor, 20 000 turns",
-         "read_ns": "processor, a read in core", "post_ns": "processor, a post", "wake_ns": "processor, a wake-up",
-         "proc_ns": "processor, times from /proc", "handover_ns": "processor, a write handed over",
-         "write_ns": "processor, a write", "reap_ns": "processor, a write reaped",
+         "20": "20 000", "200": "200 000", str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB",
+         "window": "commands chosen among", "passes": "commands that may pass one", "hog_thousands": "turns of the hog",
+         "hog_ns": "processor, 20 000 turns", "read_ns": "processor, a read in core", "post_ns": "processor, a post",
+         "wake_ns": "processor, a wake-up", "proc_ns": "processor, times from /proc",
+         "handover_ns": "processor, a write handed over", "write_ns": "processor, a write",
+         "reap_ns": "processor, a write reaped",
          "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block",
          "read_io_ns": "processor, a read from a disk"}
 

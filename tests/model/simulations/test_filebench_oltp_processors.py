@@ -267,4 +267,4 @@ def test_a_transaction_group_takes_processors_from_those_that_compute(site):
 
 
 def test_a_hog_of_ten_times_the_turns_takes_ten_times_as_long():
-    assert hog_of_shadow_ns(Workload(hog_turns=200_000)) == 10 * hog_of_shadow_ns(Workload())
+    assert hog_of_shadow_ns(Workload(hog_thousands=200)) == 10 * hog_of_shadow_ns(Workload())
