@@ -170,8 +170,9 @@ def quantities(x: Result, machine: Setup) -> dict[str, float]:
 
 
 def chosen_by(results: pd.DataFrame) -> pd.DataFrame:
-    """An ensemble as draws are chosen from it, without what processors and threads make."""
-    return results.drop(columns=[f"{variant}/{name}" for variant in VARIANTS for name in cpu_times.OF_PROCESSORS])
+    """An ensemble as draws are chosen from it: of what processors and threads make, with the rows of hogs alone."""
+    return results.drop(columns=[f"{variant}/{name}" for variant in VARIANTS for name in cpu_times.OF_PROCESSORS
+                                 if name not in cpu_times.OF_HOGS])
 
 
 def _compared(draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
