@@ -10,7 +10,7 @@ from study.commands.result import Json, give
 from study.console import err, out
 from study.errors import UserError
 
-RUN_S = 1.0, 5.0        # processor time of a run: of the quick ones and of the slow ones of the machines in data/
+RUN_S = 0.5, 3.5        # processor time of a run, with its share of the ladder: of quick machines and of slow ones
 
 
 def how_long(n_machines: int, draws: int) -> str:
@@ -31,7 +31,7 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes two to ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
+    Takes one to three minutes on two free processors, as steps are simulated as long as by `predict`; with --today seconds.
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 
