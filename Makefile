@@ -3,6 +3,9 @@ PYTHON ?= python3
 STUDY   = .venv/bin/study
 TRACES ?= data/traces
 
+# Some containers forbid Python to keep byte code. Then every kernel and every worker compiles the study anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help reproduce test check lab bench fuzz verify results clean ready ready-bench ready-measure
 
 help:

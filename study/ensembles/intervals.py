@@ -8,7 +8,7 @@ TAIL = 0.05             # on either side of an interval
 
 
 class Interval(NamedTuple):
-    """5 %, 50 % and 95 %."""
+    """The 5 %, 50 % and 95 % points of a distribution."""
     low: float
     middle: float
     high: float

@@ -1,7 +1,9 @@
 """Notebooks as JupyterLab runs them, in an IPython without a kernel and a browser, with each slider moved once.
 
-Each runs in a process of its own, which a server forks off. The server has imported what notebooks import.
+Of a notebook the cells run that its sliders need. `make reproduce` runs all of them. Each notebook runs in a process of its
+own, which a server forks off. The server has imported what notebooks import.
 """
+import ast
 import contextlib
 import io
 import multiprocessing
@@ -18,8 +20,9 @@ from study.project import NOTEBOOKS
 from study.runs.catalogue import STUDY, books
 from study.runs.notebook_file import cells
 
-# What needs the record of another notebook can only run after it.
-BOOKS = [path.name for path in books() if not STUDY[path.stem].needs]
+SLIDERS = "sliders.explore("
+# Notebooks with sliders. What needs the record of another notebook can only run after it.
+BOOKS = [path.name for path in books() if not STUDY[path.stem].needs and SLIDERS in path.read_text()]
 FEW = {"draws": "2", "seeds": "2"}
 # What makes a notebook short. Where most of its time goes into ensembles that are kept, it is left as it is: outside of a
 # batch run they are read, and none of their cases is simulated anew. Of their draws the first DRAWN rows are looked at. A
@@ -37,19 +40,43 @@ def shortened(source: str, stem: str) -> str:
     return source
 
 
+def _made_and_used(source: str) -> tuple[set[str], set[str]]:
+    """Names that a cell gives a value to, and names that it reads."""
+    made, used = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {name.asname or name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
+    return made, used
+
+
+def needed(code: list[str]) -> list[str]:
+    """The cells with sliders, and those that give a value to a name which one behind them reads."""
+    kept, wanted = [], set()
+    for source in reversed(code):
+        made, used = _made_and_used(source)
+        if SLIDERS in source or made & wanted:
+            kept.append(source)
+            wanted = wanted - made | used
+    return kept[::-1]
+
+
 def first_draws(results: pd.DataFrame) -> pd.DataFrame:
     """An ensemble with the first DRAWN rows of its draws, and all others."""
     is_drawn = results.part == "all"
     return results[~is_drawn | (is_drawn.cumsum() <= DRAWN)].reset_index(drop=True)
 
 
-def run(name: str, runs: Path) -> dict[str, Any]:
+def run(name: str, runs: Path, whole: bool = False) -> dict[str, Any]:
     """What came of a notebook whose runs are kept in `runs`: `errors` of cells, how many cells of code `ran`, and what
-    became of each picture when its first control was `slid`."""
+    became of each picture when its first control was `slid`. Only a `whole` one runs cells that no slider needs."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["IPython.core.interactiveshell", "study.runs.slider_records", *_imported()])
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_run, args=(name, runs, theirs))
+    process = context.Process(target=_run, args=(name, runs, theirs, whole))
     process.start()
     theirs.close()
     try:
@@ -68,7 +95,7 @@ def _imported() -> list[str]:
     return sources.modules_of(code)
 
 
-def _run(name: str, runs: Path, answer: Connection) -> None:
+def _run(name: str, runs: Path, answer: Connection, whole: bool) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
     from study.ensembles import ensembles
@@ -79,6 +106,7 @@ def _run(name: str, runs: Path, answer: Connection) -> None:
     os.chdir(NOTEBOOKS)
     shell, errors, explorers = InteractiveShell.instance(), [], []
     code = [shortened(cell.source, Path(name).stem) for cell in cells(NOTEBOOKS / name) if cell.kind == "code"]
+    code = code if whole else needed(code)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for source in code:
             result = shell.run_cell(source, store_history=True)

@@ -16,7 +16,9 @@ def silent(source):
 
 
 def says_nothing(name, docstring):
-    return set(re.findall("[a-z]+", docstring.lower())) <= {*re.findall("[a-z]+", name.lower()), "the", "a", "of"}
+    """Nor does the number of a rule of the module say what a function is."""
+    names = {*re.findall("[a-z]+", name.lower()), "the", "a", "of", "rule", "rules", "and", "or"}
+    return set(re.findall("[a-z]+", docstring.lower())) <= names
 
 
 def test_public_functions_and_classes_have_a_docstring():
@@ -28,6 +30,7 @@ def test_public_functions_and_classes_have_a_docstring():
 @pytest.mark.parametrize(("source", "names"), [
     ("def f(): ...", ["f"]), ("class C:\n    n: int", ["C"]), ('def f():\n    """What it gives."""', []),
     ("def _f(): ...", []), ('def write_log():\n    """Write the log."""', ["write_log"]),
-    ('def f():\n    """."""', ["f"]), ('def write_log():\n    """Rule 2."""', [])])
+    ('def f():\n    """."""', ["f"]), ('def write_log():\n    """Rule 2."""', ["write_log"]),
+    ('def write_log():\n    """Rule 2: what waits is written."""', [])])
 def test_a_public_name_without_one_is_noticed(source, names):
     assert silent(source) == names

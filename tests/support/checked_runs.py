@@ -155,13 +155,13 @@ def databases():
     database, settings = pgbench(1, 10**4, postgres_defects.CPU_NS), postgres_defects.SETTINGS
     postgres_defects.SETTINGS = settings._replace(duration_ns=1_200 * MS)
     postgres_defects.observe(database)
-    settings = settings._replace(duration_ns=1_700 * MS, checkpoint_segments=3.0)
+    settings = settings._replace(duration_ns=1_400 * MS, checkpoint_segments=3.0)
     simulate_postgres(database, settings._replace(is_sorted=1, commit_delay_ns=1000, commit_siblings=1))
     simulate_postgres(database, settings._replace(is_warm=AT_WORK, interval_transactions=50, duration_ns=60 * MS))
     for store in stores(database, settings):
         simulate_postgres(database, settings._replace(duration_ns=60 * MS), store)
     filled_pool.run()
-    settings = innodb_defects.SETTINGS = innodb_defects.SETTINGS._replace(duration_ns=3_000 * MS)
+    settings = innodb_defects.SETTINGS = innodb_defects.SETTINGS._replace(duration_ns=2_100 * MS)
     innodb_defects.observe()
     for changed in ({"max_dirty_pages_pct": 1.0, "start": 1, "log_factor": 20.0},
                     {"adaptive_flushing": 1, "flush_after_binlog": 1}):
@@ -171,11 +171,11 @@ def databases():
     for version, more in (("5.6", {"max_dirty_pages_pct": 2.0, "io_capacity": 100}), ("5.4.2", {}),
                           ("8.4", {"max_dirty_pages_pct_lwm": 1.0})):
         simulate_innodb(innodb_releases.TEST, settings_of(version, **innodb_releases.CONF | {
-            "n_transactions": 2000, "duration_ns": 2_500 * MS, "log_file_bytes": 2**20, "start": COLD} | more),
+            "n_transactions": 1000, "duration_ns": 1_500 * MS, "log_file_bytes": 2**20, "start": COLD} | more),
             database_server.on_device(**innodb_defects.DEVICE))
     for instance, device in ((oracle_defects.SMALL, oracle_defects.SLOW), (oracle_defects.REPLACED, oracle_defects.FAST),
                              (oracle_defects.SMALL._replace(cache_bytes=2**20), oracle_defects.SLOW)):
-        simulate_oracle(instance._replace(n_transactions=300), database_server.on_device(**device))
+        simulate_oracle(instance._replace(n_transactions=150), database_server.on_device(**device))
 
 
 def stores(database, settings):

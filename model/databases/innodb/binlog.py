@@ -112,7 +112,7 @@ def sync_events(m, now, p):
 
 @part
 def group_synced(m, now, p):
-    """Rule 4."""
+    """Rule 4: the group of the leader `p` is committed in memory."""
     release_lock(m, now, inno.BINLOG_SYNC)
     for member in range(m.s.n_clients):
         if m.process[member, inno.LEADER] == p:

@@ -113,7 +113,7 @@ def _put_in(m, frame):
 
 @kernel
 def use(m, now, frame):
-    """Rule 2."""
+    """Rule 2: the page in `frame` is used, and made young where that is due."""
     count(m, stat.ACCESSES, 1, now)
     if m.pool[inno.N_REPLACED] >= m.frames.moved_at[frame] + 1 + int(m.pool[inno.N_USED] * m.s.young_again):
         make_young(m, frame)
@@ -174,7 +174,7 @@ def load(m, now, p, page, frame):
 
 @kernel
 def n_to_flush(m):
-    """Rule 3."""
+    """Rule 3: how many pages a reader flushes from the end of the list."""
     n = len(m.frames.page) - 1 - m.pool[inno.N_USED]
     frame = m.frames.use.newer[0]
     for _ in range(SEARCH):
@@ -190,7 +190,7 @@ def n_to_flush(m):
 
 @kernel
 def want(m, now, p, page):
-    """Rule 5."""
+    """Rule 5: `p` waits for who reads or writes the page."""
     m.process[p, inno.WANTED] = page
     m.pool[inno.N_WANTING] += 1
     count(m, stat.PAGE_WAITS, 1, now)

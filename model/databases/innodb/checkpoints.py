@@ -73,7 +73,7 @@ def free_check(m, now, p):
 
 @kernel
 def start_checkpoint(m, now):
-    """Rule 2, unless one is being made."""
+    """Rule 2: a checkpoint begins, unless there is one under way."""
     if m.batch[inno.OF_CHECKPOINT, inno.RUNS]:
         return
     m.batch[inno.OF_CHECKPOINT, inno.RUNS] = 1

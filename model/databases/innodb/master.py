@@ -96,7 +96,7 @@ def _mean(m, row):
 
 @kernel
 def n_adaptive(m):
-    """Rule 3."""
+    """Rule 3: how many pages adaptive flushing wants flushed in this second."""
     n_bytes = _mean(m, inno.REDO) + m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]
     wanted = m.pool[inno.N_DIRTY] * n_bytes / m.limits[inno.CAPACITY]
     flushed = _mean(m, inno.PAGES) + m.counts[stat.LRU_WRITES] - m.pool[inno.LAST_WRITES]
@@ -141,7 +141,7 @@ def end_of_second(m, now, p):
 
 @part
 def tenth_second(m, now, p):
-    """Rule 2."""
+    """Rule 2: what every tenth round flushes beyond the others."""
     n_ios = _n_ios(m)
     is_quiet = n_ios - m.pool[inno.IOS_BEFORE] < 2 * m.s.io_capacity
     return _flush(m, now, p, m.s.io_capacity if is_quiet else 0, phase.OLD_PAGES)

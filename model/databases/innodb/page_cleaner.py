@@ -73,7 +73,7 @@ def _pages_for_log(m, n_bytes):
 
 @kernel
 def n_to_clean(m):
-    """Rule 2."""
+    """Rule 2: how many of the oldest changes are flushed in this second."""
     pct = max(_pct_for_dirty(m), _pct_for_age(m))
     n_pages = m.s.io_capacity * pct / 100 + rate(m, inno.PAGES) + _pages_for_log(m, rate(m, inno.REDO))
     return min(m.s.io_capacity_max, int(n_pages / 3))
@@ -81,7 +81,7 @@ def n_to_clean(m):
 
 @kernel
 def n_old_to_clean(m):
-    """Rule 1."""
+    """Rule 1: how many pages are flushed from the end of the LRU list."""
     if m.pool[inno.N_REPLACED] == m.pool[inno.LAST_REPLACED]:
         return 0
     m.pool[inno.LAST_REPLACED] = m.pool[inno.N_REPLACED]

@@ -34,7 +34,7 @@ def _leave_list(m, frame):
 
 @kernel
 def use(m, now, frame):
-    """Rule 1."""
+    """Rule 1: the buffer goes to the newest end of the LRU list."""
     count(m, stat.GETS, 1, now)
     _leave_list(m, frame)
     link_after(m.buffers.use, m.buffers.use.older[0], frame)
@@ -81,7 +81,7 @@ def put(m, block, frame, flags):
 
 @kernel
 def change(m, frame):
-    """Rule 3."""
+    """Rule 3: a clean buffer goes to the newest end of the queue."""
     buffers = m.buffers
     if not buffers.flags[frame] & DIRTY:
         buffers.flags[frame] |= DIRTY

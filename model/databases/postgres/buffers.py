@@ -183,7 +183,7 @@ def victim_written(m, now, p):
 
 @part
 def loaded(m, now, p):
-    """Rule 4."""
+    """Rule 4: the page has come, and who waits for it goes on."""
     frame = m.process[p, pg.FRAME]
     m.buffers.flags[frame] &= ~LOADING
     for waiter in range(m.s.n_clients):

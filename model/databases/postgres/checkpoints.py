@@ -60,7 +60,7 @@ def rest(m, now, p):
 
 @part
 def mark(m, now, p):
-    """Rule 2."""
+    """Rule 2: a checkpoint begins, and all that is dirty is marked."""
     state, flags = m.checkpoint, m.buffers.flags
     m.wal[pg.REDO] = m.wal[pg.INSERTED]
     release_lock(m, now, pg.WAL_INSERT)
@@ -115,7 +115,7 @@ def scan(m, p):
 
 @kernel
 def is_on_schedule(m, now):
-    """Rule 3."""
+    """Rule 3: whether so much is written that the checkpointer may nap."""
     state = m.checkpoint
     progress = state[pg.N_DONE] / state[pg.TO_WRITE] * m.s.checkpoint_completion_target
     if progress < (m.wal[pg.INSERTED] - state[pg.BEGAN_LSN]) / SEGMENT_PAYLOAD / m.s.checkpoint_segments:

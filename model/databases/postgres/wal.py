@@ -99,7 +99,7 @@ def begin_copy(m, now, p):
 
 @part
 def copy(m, now, p):
-    """Rule 1."""
+    """Rule 1: `p` copies its record into the ring of pages."""
     n_bytes = min(m.process[p, pg.LEFT], ring_end(m) - m.wal[pg.INSERTED])
     m.wal[pg.INSERTED] += n_bytes
     m.process[p, pg.LEFT] -= n_bytes
@@ -192,7 +192,7 @@ def _n_siblings(m, p):
 
 @kernel
 def delays(m, p):
-    """Rule 5."""
+    """Rule 5: whether `p` sleeps `commit_delay` before it flushes."""
     return m.s.commit_delay_ns > 0 and m.s.wal_sync_method != NO_FSYNC and _n_siblings(m, p) >= m.s.commit_siblings
 
 
@@ -259,7 +259,7 @@ def flushed(m, now, p):
 
 @part
 def wal_round(m, p):
-    """Rule 6."""
+    """Rule 6: a round of the WAL writer."""
     place = m.wal[pg.INSERTED] // PAYLOAD * PAYLOAD
     if place <= m.wal[pg.STABLE]:
         place = m.wal[pg.ASYNCHRONOUS]

@@ -44,7 +44,7 @@ def has_written(m):
 
 @kernel
 def recycle(m):
-    """Rule 3."""
+    """Rule 3: old segments get the names of segments to come."""
     wal = m.wal
     first_needed = wal[pg.REDO_BEFORE if m.s.keeps_two_checkpoints else pg.REDO] // SEGMENT_PAYLOAD
     max_segments = wal[pg.INSERTED] // SEGMENT_PAYLOAD + 2 * int(m.s.checkpoint_segments) + 2

@@ -44,6 +44,7 @@ from model.structures.sentinels import NONE
 
 JOURNAL_BYTES = 2**26  # of a file system's log: 1 MB per GB, at most 64 MB
 GROUP_SHARE = 3  # a group is so many times as long as a piece; 16 cylinders of 4 MB against 16 MB
+LARGEST_CALL = 2**24  # B: a segment of the log that is made
 N_RESERVED = 512  # I/Os that are free before a call begins, beside those of the largest write
 
 
@@ -135,7 +136,7 @@ def new_ufs(files: Sequence[int], stripes: Sequence[Stripe], stripe_of: Sequence
     s = UfsParams(*map(int, s))
     file, n_pages, ends = _lay_out([*files, PAGE_BYTES], stripe_of, s)
     _check(s, stripes, stripe_of, ends)
-    n_reserved = N_RESERVED + 2 * 2**24 // min(stripe.interlace_bytes for stripe in stripes)
+    n_reserved = N_RESERVED + 2 * LARGEST_CALL // min(s.cluster_bytes, *(stripe.interlace_bytes for stripe in stripes))
     volumes = new_volumes(stripes, any_drive, phases_ns, max(n_ios, 2 * n_reserved), n_seconds)
     cache = new_page_cache(s.memory_bytes // PAGE_BYTES, n_pages)
     if s.starts_full:

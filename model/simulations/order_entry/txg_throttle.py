@@ -31,13 +31,13 @@ def takes_more(m):
 
 @kernel
 def sleeps(m):
-    """Rule 2."""
+    """Rule 2: whether a user sleeps before it fills the last eighth."""
     return _verdict(m) == SLEEPS
 
 
 @part
 def has_room(m, now):
-    """Rule 1."""
+    """Rule 1: whether the open group has room for what a user wants to write."""
     if takes_more(m):
         return True
     m.counts[order.ROOM_WANTED] = 1
@@ -48,7 +48,7 @@ def has_room(m, now):
 
 @part
 def look_again(m, now):
-    """Rule 3."""
+    """Rule 3: who waits or sleeps looks again."""
     m.counts[order.ROOM_WANTED] = 0
     for share in range(m.orders.n_shares):
         if m.shares[share, order.STAGE] == IDLE:

@@ -253,7 +253,7 @@ def _forget_ghosts(arc, state, n_bytes):
 
 @kernel
 def adjust(arc, params, tick):
-    """Rule 5."""
+    """Rule 5: what every second brings the lists back to their sizes."""
     n, c = arc.n_bytes, params.c_bytes
     if total_bytes(arc) + n[MRU_GHOST] + n[MFU_GHOST] <= 2 * c:
         return

@@ -156,7 +156,7 @@ def forget(arc, node):
 
 @kernel
 def hold(arc, node):
-    """Rules 1 and 2."""
+    """Rules 1 and 2: a block that is held is in no list."""
     if arc.nodes[node, header.HOLDS] == 0 and arc.nodes[node, header.STATE] != ANONYMOUS:
         unlist(arc, node)
         arc.nodes[node, header.MARKS] &= ~PREFETCHED

@@ -142,7 +142,7 @@ def enter(zap, key, references):
 
 @kernel
 def remove(zap, leaf, slot):
-    """Rule 4."""
+    """Rule 4: the entry in `slot` of `leaf` gives back its chunks."""
     last = zap.leaves[leaf, leaf_of.N_ENTRIES] - 1
     zap.keys[leaf, slot], zap.references[leaf, slot] = zap.keys[leaf, last], zap.references[leaf, last]
     zap.leaves[leaf, leaf_of.N_ENTRIES] = last

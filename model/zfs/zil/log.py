@@ -229,7 +229,7 @@ def _bucket(n_bytes):
 
 @kernel
 def next_block_bytes(zil, params, log):
-    """Rule 4."""
+    """Rule 4: the size of the next block, a guess from those before [B]."""
     used = zil.logs[log, intent.NOW_USED] + TRAILER
     if not params.slim:
         used = max(used, zil.logs[log, intent.BEFORE_USED], zil.logs[log, intent.LISTED] + TRAILER)
@@ -245,7 +245,7 @@ def next_block_bytes(zil, params, log):
 
 @kernel
 def device_of_next(zil, params, settings, log):
-    """Rule 6."""
+    """Rule 6: whether the next block goes to a log device or to the pool."""
     if not settings.has_log_device or not params.slog_limit_bytes:
         return SLOG if settings.has_log_device else MAIN
     small = (zil.logs[log, intent.NOW_USED] < params.slog_limit_bytes

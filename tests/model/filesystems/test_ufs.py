@@ -7,7 +7,8 @@ import pytest
 from model.devices.data_sheet import SheetParams, new_drive
 from model.devices.ssd import SsdParams
 from model.events.calendar import new_calendar
-from model.filesystems.calls import FSYNC, READ, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, WRITE, ask, new_calls
+from model.filesystems.calls import FSYNC, READ, WAL_CREATE, WAL_SYNC, WAL_WRITE, WAL_WRITE_THROUGH, WRITE, ask, new_calls
+from model.filesystems.ufs import volume_columns as volume
 from model.filesystems.ufs.calls import next_time, store_event, take_calls
 from model.filesystems.ufs.state import UfsParams, new_ufs, place_of
 from model.filesystems.ufs.volumes import Stripe
@@ -95,6 +96,16 @@ def test_random_writes_are_an_io_each_and_neighbours_one_io_together():
         elapsed(u, FSYNC, 0, 0, 0, now=10**9)
         assert u.volumes.per_second[0, 2].sum() == ios + 1  # and the inode
         assert u.volumes.per_second[0, 3].sum() == 20 * BLOCK + 1024
+
+
+def test_the_largest_call_in_the_smallest_clusters_takes_no_more_ios_than_are_kept_for_it():
+    u, calls, calendar, free = store(SsdParams(), cluster_bytes=BLOCK), new_calls(4), new_calendar(4), []
+    ask(calls, 0, WAL_CREATE, 0, 0, 16 * MB)
+    take_calls(u, calls, calendar, 0)
+    for _ in range(10):
+        free.append(u.volumes.n[volume.N_FREE])
+        store_event(u, calendar, int(next_time(u)))
+    assert 16 * MB // BLOCK - 10 <= len(u.volumes.free) - min(free) <= u.n_reserved
 
 
 def test_an_array_returns_from_its_cache_and_is_never_flushed():

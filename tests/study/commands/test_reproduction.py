@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+from conftest import write_notebook
 from rich.console import Console
 
 from study.commands import reproduction
@@ -100,15 +101,15 @@ def test_rounding_keeps_six_digits_and_whole_numbers():
     assert results.rounded(-0.0) == 0
 
 
-SHORT = {"draws": 2, "seeds": 2}
+SHORT = {"draws": 2, "seeds": 2, "seconds": 10.0}
 
 
 def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
     """Also where a run uses all processors."""
-    numbers_and_grades = []
+    numbers_and_grades, beside = [], write_notebook(tmp_path / "beside.ipynb", "n = 3", ["import study"])
     for workers in (1, 2):
         monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
-        plans = [plan(find("00")), plan(find("15"), SHORT)]
+        plans = [plan(beside), plan(find("14"), SHORT)]
         assert {outcome.status for outcome in reproduction.run_plans(plans, workers, UNLIMITED, SILENT)} == {"ok"}
         with store.open() as connection:
             ids = [planned.run_id for planned in plans]

