@@ -31,7 +31,7 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes one to three minutes on two free processors, as steps are simulated as long as by `predict`; with --today seconds.
+    Takes one to three minutes on two free processors, as each run is as long as that of `predict`; with --today seconds.
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 

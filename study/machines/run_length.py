@@ -82,6 +82,7 @@ class Length(NamedTuple):
     min_seconds: float = 0.0    # s that are measured at least
     k: float = 1.0              # times smaller than the scenario
     is_whole: bool = True       # it holds all that comes once in an interval, not its beginning alone
+    longest: float = 0.0        # transactions that it may be made longer to; 0: `LONGER` times its own
 
 
 def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
@@ -90,16 +91,19 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     first = machines.simulate(length.scenario, values, seed, since=length.since)
     if length.since != machines.HALF or first.seconds >= length.min_seconds:
         return first
-    more = min(LONGER, MARGIN * length.min_seconds / max(first.seconds, 1e-3))
-    longer = changed(length.scenario, {"database.transactions": round(more * (length.scenario.postgres.transactions or 0))})
-    return machines.simulate(longer, values, seed, since=length.since)
+    n = length.scenario.postgres.transactions or 0
+    wanted = round(min(length.longest or LONGER * n, MARGIN * length.min_seconds / max(first.seconds, 1e-3) * n))
+    if wanted <= n:
+        return first
+    return machines.simulate(changed(length.scenario, {"database.transactions": wanted}), values, seed, since=length.since)
 
 
 def long_enough(length: Length, tps: float) -> Length:
     """The same for a draw that is known to be as fast as `tps`, or nearly. It then need not be run twice (rule 3)."""
     n = length.scenario.postgres.transactions or 0 if length.since == machines.HALF else 0
     wanted = round(min(LONGER * n, MARGIN * 2 * length.min_seconds * tps))
-    return length._replace(scenario=changed(length.scenario, {"database.transactions": wanted})) if wanted > n else length
+    longer = changed(length.scenario, {"database.transactions": wanted})
+    return length._replace(scenario=longer, longest=LONGER * n) if wanted > n else length
 
 
 def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, smaller_by: float | None = None) -> Length:
