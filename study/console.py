@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 out = Console(highlight=False, markup=False, emoji=False)
@@ -76,9 +76,11 @@ def page(entries: Mapping[str, str]) -> Table:
 
 @contextlib.contextmanager
 def counting(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the terminal while something is counted: `tell(done, of)`; each 0 begins another one. Nothing in a pipe."""
+    """A bar on the terminal while something is counted, the time passed, and that to come: `tell(done, of)`; each 0 begins
+    another one. Nothing in a pipe."""
     with Progress(TextColumn(label), BarColumn(), TextColumn("{task.completed} of {task.total}"), TimeElapsedColumn(),
-                  console=err, transient=True, disable=not err.is_terminal) as progress:
+                  TextColumn("to come"), TimeRemainingColumn(), console=err, transient=True,
+                  disable=not err.is_terminal) as progress:
         def tell(done: int, of: int) -> None:
             if not done:
                 progress.add_task(label, total=of)

@@ -1,4 +1,5 @@
 """`study advise`: which step of tuning gives most on a machine of the user's own."""
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,17 @@ from study import console, given_files
 from study.commands.result import Json, give
 from study.console import err, out
 from study.errors import UserError
+
+RUN_S = 0.5, 3.5        # processor time of a run, with its share of the ladder: of quick machines and of slow ones
+
+
+def how_long(n_machines: int, draws: int) -> str:
+    """What is simulated, how long that takes, and what takes less."""
+    n_processors = len(os.sched_getaffinity(0))
+    low, high = (max(1, round(n_machines * draws * seconds / n_processors / 60)) for seconds in RUN_S)
+    return (f"simulating {n_machines} machines, {draws} draws of each, then the ladder: {low} to {max(high, low + 1)} "
+            f"minutes on {n_processors} free processors. Sooner: --draws {max(2, draws // 2)}, whose intervals say less. "
+            "One step alone: study predict FILE --against CHANGED.")
 
 
 def advise(
@@ -19,7 +31,7 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes about ten minutes, as every step is simulated as long as `predict` would; with --today seconds.
+    Takes one to three minutes on two free processors, as each run is as long as that of `predict`; with --today seconds.
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 
@@ -29,7 +41,7 @@ def advise(
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
     from study.machines.run_length import BUDGET
-    from study.predictions import advice_page, bounds, recipes, storage_steps
+    from study.predictions import advice_page, bounds, recipes, storage_steps, tuning_steps
     from study.predictions import advise as advising
     from study.predictions.predict import EXPERIMENTS, taken_by_default
     from study.runs import progress
@@ -47,7 +59,8 @@ def advise(
         mine, asked = advising.read(hardware, database), storage_steps.read(hardware)
         content = advising.content_of(hardware, database)[0]
         taken = (*taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
-        err.print("simulating every step of data/advice.toml on this machine: about ten minutes")
+        n_steps = sum(step.after is not None for step in tuning_steps.steps(advising.at_work(mine[0]), mine[1]))
+        err.print(how_long(1 + n_steps, draws), soft_wrap=True)
         with console.counting("runs") as tell, progress.telling(tell):
             storage = storage_steps.of(mine[0], asked, draws)
             advice = advising.advise(*mine, draws)

@@ -106,7 +106,7 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
     rows = {
         "claim": content["claim"],
         "document": f"{document['id']}: {document['author']}, {document['title']}, {document['date']}",
-        "place": content["place"], "what is claimed": content["text"], "as printed": content["printed"],
+        "passage": content["place"], "what is claimed": content["text"], "as printed": content["printed"],
         "to be predicted": _number(content["published"], unit)
         + ", after over before" * content["is_ratio"] + _allowed(content),
         "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),

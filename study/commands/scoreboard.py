@@ -2,6 +2,8 @@
 import ast
 import fnmatch
 import json
+import os
+import shlex
 from collections.abc import Container
 from typing import NamedTuple
 
@@ -15,8 +17,9 @@ from study.commands import claim_page, result
 from study.commands.status import when
 from study.errors import UserError
 from study.grades import grading
+from study.runs import catalogue
 from study.runs.catalogue import books
-from study.runs.folder import manifest
+from study.runs.folder import FIGURES, lines, manifest
 from study.runs.plan import Outcome, Plan, all_plans, done_before, plan
 from study.store import results, store
 
@@ -158,6 +161,11 @@ def give_outcomes(outcomes: list[Outcome], as_json: bool, out: Console) -> None:
     def say() -> None:
         for run, outcome in zip(runs, outcomes, strict=True):
             _say_run(run, outcome.plan, out)
+        if done := [outcome.plan for outcome in outcomes if outcome.status == "ok"]:
+            listed = catalogue.entry(done[0].notebook)
+            name = done[0].name if listed else os.path.relpath(done[0].notebook)
+            out.print(f"Next: study params {shlex.quote(name)} says which values can be others; study run takes them by "
+                      "-p NAME=VALUE", soft_wrap=True)
     result.give(runs, as_json, say)
 
 
@@ -177,7 +185,8 @@ def _came_out(connection: duckdb.DuckDBPyConnection, planned: Plan) -> dict:
     grades = grading.of_runs(connection, [planned.run_id]) if rows else {}
     return {"predictions": [{"claim": claim, "published": published, "or_more": highest is None, "unit": unit,
                              "unfitted": ends[:2], "fitted": ends[2:], "grade": grades[claim]}
-                            for claim, published, highest, unit, *ends in rows], "verdict": verdict(planned)}
+                            for claim, published, highest, unit, *ends in rows], "verdict": verdict(planned),
+            "figures": [figure["name"] for figure in lines(planned.folder / FIGURES)]}
 
 
 def _say_run(run: dict, planned: Plan, out: Console) -> None:
@@ -197,6 +206,8 @@ def _say_run(run: dict, planned: Plan, out: Console) -> None:
                       soft_wrap=True)
     if run.get("verdict"):
         out.print(f"verdict: {run['verdict']}", soft_wrap=True)
+    if run.get("figures"):
+        out.print(f"figures: {', '.join(run['figures'])}, in {planned.folder / 'figures'}", soft_wrap=True)
 
 
 def verdict(planned: Plan) -> str:

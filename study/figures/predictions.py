@@ -70,7 +70,7 @@ def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, f
 
 def what_is_left(table: pd.DataFrame, by_chance: float, labels: dict[str, str]) -> Figure:
     """How draws that show what was printed differ from all draws (`study.ensembles.history_matching.moved`). Choices have a
-    share, numbers a place among all draws. `by_chance`: how far (%) a number moves by chance; `labels` of names and
+    share, numbers a rank among all draws. `by_chance`: how far (%) a number moves by chance; `labels` of names and
     values."""
     chosen, numbers = table[table.is_choice], table[~table.is_choice]
     figure, (above, below) = canvas(aspect=0.3 + 0.075 * len(table), rows=2, height_ratios=[len(chosen), len(numbers)])
@@ -80,7 +80,7 @@ def what_is_left(table: pd.DataFrame, by_chance: float, labels: dict[str, str]) 
     names = [f"{named(row.what)}: {labels.get(row.value, row.value)}" for row in chosen.itertuples()]
     for axes, rows, ticks, label in (
             (above, chosen, names, "share of draws (%)"),
-            (below, numbers, list(map(named, numbers.what)), "place among all draws (%)")):
+            (below, numbers, list(map(named, numbers.what)), "rank among all draws (%)")):
         places = np.arange(len(rows))[::-1]
         axes.hlines(places, rows.before, rows.left, color=SKY, lw=2)
         axes.plot(rows.before, places, "o", color=BLACK, mfc="white", ms=4, label="all draws")

@@ -52,7 +52,7 @@ COSTS = {"innodb": 2, "oracle": 16}     # times as much to simulate as a transac
 PILOT_SECONDS = 5               # of those
 PACES, SAME_PACE = 3, 0.2       # looks at what a checkpoint comes to, unless two agree to a fifth
 ROUNDS = 3                      # of InnoDB's page cleaner, one a second, that are measured at least
-LONGER = 4                      # times, of a draw that is faster
+LONGER, MARGIN = 4, 1.1         # times, of a draw that is faster; and as much more than wanted
 MIN_GROUP = 0.25                # s: what comes once in a group is some milliseconds
 BRANCHES = 10                   # for a client, that scaling leaves
 MAX_SCALE = 3000                # 45 GB of tables: some gigabyte of the simulation
@@ -82,6 +82,7 @@ class Length(NamedTuple):
     min_seconds: float = 0.0    # s that are measured at least
     k: float = 1.0              # times smaller than the scenario
     is_whole: bool = True       # it holds all that comes once in an interval, not its beginning alone
+    longest: float = 0.0        # transactions that it may be made longer to; 0: `LONGER` times its own
 
 
 def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
@@ -90,9 +91,19 @@ def outcome(length: Length, values: dict, seed: int) -> machines.Outcome:
     first = machines.simulate(length.scenario, values, seed, since=length.since)
     if length.since != machines.HALF or first.seconds >= length.min_seconds:
         return first
-    more = min(LONGER, 1.1 * length.min_seconds / max(first.seconds, 1e-3))
-    longer = changed(length.scenario, {"database.transactions": round(more * (length.scenario.postgres.transactions or 0))})
-    return machines.simulate(longer, values, seed, since=length.since)
+    n = length.scenario.postgres.transactions or 0
+    wanted = round(min(length.longest or LONGER * n, MARGIN * length.min_seconds / max(first.seconds, 1e-3) * n))
+    if wanted <= n:
+        return first
+    return machines.simulate(changed(length.scenario, {"database.transactions": wanted}), values, seed, since=length.since)
+
+
+def long_enough(length: Length, tps: float) -> Length:
+    """The same for a draw that is known to be as fast as `tps`, or nearly. It then need not be run twice (rule 3)."""
+    n = length.scenario.postgres.transactions or 0 if length.since == machines.HALF else 0
+    wanted = round(min(LONGER * n, MARGIN * 2 * length.min_seconds * tps))
+    longer = changed(length.scenario, {"database.transactions": wanted})
+    return length._replace(scenario=longer, longest=LONGER * n) if wanted > n else length
 
 
 def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, smaller_by: float | None = None) -> Length:

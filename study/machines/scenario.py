@@ -248,7 +248,7 @@ def _in_words(complaint: ErrorDetails, within: str) -> str:
     entry, of_kind = ".".join([within] * bool(within) + parts), complaint.get("ctx", {})
     end = {"extra_forbidden": _unknown(*["", "", *parts][-2:]),
            "missing": "is missing; give it", "union_tag_not_found": "has no kind; give it one",
-           "union_tag_invalid": f"is of a kind that is unknown; choose {of_kind.get('expected_tags')}"}
+           "union_tag_invalid": f"has the unknown kind {of_kind.get('tag')!r}; choose {of_kind.get('expected_tags')}"}
     if complaint["type"] == "union_tag_invalid" and (nearest := not_simulated.of_kind(entry, str(of_kind["tag"]))):
         return f"{entry}: {nearest}"
     if complaint["type"] == "literal_error" and (nearest := not_simulated.of_value(parts[-1], complaint["input"])):

@@ -13,6 +13,7 @@ from study import drawing, errors
 from study.errors import UserError
 from study.paper import index, latex, pages, rounding
 from study.project import PAPER, write_atomically
+from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
 from study.runs.plan import Plan, done_before
 from study.store import results, store
@@ -76,7 +77,10 @@ def refuse_missing(names: list[str]) -> None:
 
 
 def chosen(content: Content, only: Collection[str], missing: list[str]) -> Content:
-    """What is named of it: figures, numbers and claims by their names, and all of a notebook by its."""
+    """What is named of it: figures, numbers and claims by their names, and all of a notebook by its name or number."""
+    of_number = {path.stem.partition("_")[0]: path.stem for path in catalogue.books()}
+    only = [of_number.get(name, name) for name in only]
+
     def is_meant(name: str, notebook: object) -> bool:
         return name in only or notebook in only
     named = Content({name: number for name, number in content.numbers.items() if is_meant(name, name.partition("/")[0])},

@@ -23,7 +23,7 @@ from study.documents import claims
 from study.errors import UserError
 from study.project import PAPER, ROOT, data_file
 
-LAYOUT = ("paper.typ", "template.typ")      # no prose
+LAYOUT = ("paper.typ", "template.typ")      # no prose, but what somebody wrote there: lines that begin with a word
 REFERENCE = re.compile(r'#(number|unit|claim|picture)\("([^"]+)"')
 GIVEN = re.compile(r"#given\[([^\]]*)\]")
 ONCE = re.compile(r"#once\[([^\]]*)\]")
@@ -74,11 +74,10 @@ def unknown(source: Path, known: Mapping[str, set]) -> list[str]:
 
 def typed_by_hand(source: Path) -> list[str]:
     """Digits in prose that come from nowhere."""
-    if source.name in LAYOUT:
-        return []
     return [f"{place}: '{digits}' is typed by hand; take it from the store with #number, or mark what is quoted or no "
             "result with #given[…], and what the ledger has with #once[…]"
-            for place, line in _lines(source) for digits in DIGITS.findall(ALLOWED.sub("", line))]
+            for place, line in _lines(source) if source.name not in LAYOUT or line[:1].isalnum()
+            for digits in DIGITS.findall(ALLOWED.sub("", line))]
 
 
 def _lines(source: Path) -> Iterator[tuple[str, str]]:

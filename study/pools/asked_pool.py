@@ -12,7 +12,8 @@ from study.sizes import size_of
 MAX_BYTES = 2**50     # of a disk that is described
 
 
-def of_pool(file: Path | None, fill: str | None, fragmentation: str | None, disk: str) -> list[Slab]:
+def of_pool(file: Path | None = None, fill: str | None = None, fragmentation: str | None = None,
+            disk: str = "1T") -> list[Slab]:
     """The metaslabs that zdb printed, or of a disk that is filled and fragmented so much."""
     pair = (fill, fragmentation)
     if (file is None) == (pair == (None, None)) or (file is None and None in pair):

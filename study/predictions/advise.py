@@ -13,24 +13,21 @@ device, or a pool for the log or the data. Recipes: data/advice.toml. All steps 
 server that has been at work for hours. What is below the database (`study.predictions.storage_steps`) is no rung: its
 numbers are of requests to a pool, not of transactions.
 """
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from study.documents import priors
 from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
-from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import bounds, configuration_lines, model_error, predict, recipes, storage_steps
+from study.predictions import bounds, configuration_lines, ladder, model_error, predict, storage_steps, tuning_steps
+from study.predictions.tuning_steps import Step, is_safe, key
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
@@ -41,18 +38,6 @@ STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_
 BEGINNING = "Runs of these hold the beginning of an interval between checkpoints alone, where images of pages are most:"
 ALL_BEGIN = ("All runs hold the beginning of an interval between checkpoints alone, where images of pages are most. "
              "What spares images gains less than is shown.")
-WORTH = 1.02                    # a step that gains less is no rung
-
-
-class Step(NamedTuple):
-    """`after` is None where it cannot be tried; `why_not` says why."""
-    recipe: recipes.Recipe
-    name: str
-    changes: dict
-    after: Scenario | None
-    why_not: str
-    trades: tuple[str, ...]     # what it costs in safety
-    device: int | None          # of those to spare
 
 
 class Advice(NamedTuple):
@@ -64,25 +49,10 @@ class Advice(NamedTuple):
     bound_by: Sequence[bounds.Share] = ()
     notes: tuple[str, ...] = ()     # what was taken by default
     is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
-    gain_more: tuple["Stacked", ...] = ()   # rungs that gain more on the ladder than by themselves
+    gain_more: tuple[ladder.Stacked, ...] = ()   # rungs that gain more on the ladder than by themselves
     why_more: tuple[str, ...] = ()  # and why, in words
     storage: tuple[storage_steps.StorageStep, ...] = ()     # dedup and the LUN, where the file asks
     not_asked: str = ""             # what of that it does not ask
-
-
-class Ladder(NamedTuple):
-    """Steps one on top of the other, best first, and those that are no rung."""
-    rungs: pd.DataFrame
-    left_out: dict[tuple[str, int | None], str]    # a step's name, and why it is no rung
-    gain_more: tuple["Stacked", ...] = ()
-
-
-class Stacked(NamedTuple):
-    """A step that gains more on top of others than by itself."""
-    step: str
-    alone: float            # median gain, as a factor
-    on_top: float
-    below: Scenario         # what it was taken on top of
 
 
 def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
@@ -107,43 +77,6 @@ def content_of(path: Path, database: str) -> tuple[dict, list]:
     if keys is None or (isinstance(keys, dict) and keys.get("kind", "postgres") != database):
         content["database"] = DATABASES[database]
     return content, spare
-
-
-# --- steps ----------------------------------------------------------------------------------------------------------------
-
-def steps(machine: Scenario, spare: tuple[Devices, ...]) -> list[Step]:
-    """Every recipe for the machine's database; one with a spare device once for each to hand."""
-    tries = []
-    for recipe in recipes.recipes(machine.database.kind):
-        needs = recipes.SPARE in recipe.change.values()
-        tries += [_step(machine, recipe, spare, i) for i in (range(len(spare)) if needs else (None,))]
-        if needs and not spare:
-            tries.append(Step(
-                recipe=recipe, name=recipe.words, changes={}, after=None,
-                why_not="needs a device to spare; list one as [[spare]]", trades=(), device=None))
-    return tries
-
-
-def _step(machine: Scenario, recipe: recipes.Recipe, spare: tuple[Devices, ...], i: int | None) -> Step:
-    device = None if i is None else spare[i]
-    changes = recipes.changes(recipe, device)
-    name = recipe.words if device is None else f"{recipe.words} ({device.sheet})"
-    after, why_not = None, recipe.not_simulated or recipes.misses(recipe, machine)
-    if not why_not:
-        try:
-            after = machines.checked(scenario.changed(machine, changes))
-            if not scenario.differences(machine, after):
-                after, why_not = None, "is so already"
-        except UserError as error:
-            why_not = str(error)
-    new = () if after is None else tuple(danger for danger in dangers(after) if danger not in dangers(machine))
-    trades = new + ((f"NOTE: {recipe.trades}",) if recipe.trades and after is not None and not new else ())
-    return Step(recipe=recipe, name=name, changes=changes, after=after, why_not=why_not, trades=trades, device=i)
-
-
-def is_safe(step: Step) -> bool:
-    """Whether a step puts no committed transaction at risk."""
-    return not any(danger.startswith(("DANGER", "RISK")) for danger in step.trades)
 
 
 # --- what they are worth --------------------------------------------------------------------------------------------------
@@ -173,25 +106,25 @@ def taken_after_hours(machine: Scenario) -> tuple[str, ...]:
 def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAWS,
            budget: run_length.Budget = run_length.BUDGET, safe_only: bool = False, kept_as: str | None = None) -> Advice:
     """`safe_only`: what trades safety is no rung of the ladder, and is not tried. `kept_as`: see
-    `study.predictions.predict.compare`; the runs of all single steps, and those of `ladder`."""
+    `study.predictions.predict.compare`; the runs of all single steps, and those of the ladder."""
     machine = at_work(machine)
-    all_steps = [step for step in steps(machine, spare) if is_safe(step) or not safe_only]
+    all_steps = [step for step in tuning_steps.steps(machine, spare) if is_safe(step) or not safe_only]
     tried = [step for step in all_steps if step.after is not None]
     scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
-    smaller_by = predict.alike(scenarios, known.central(), budget)
-    runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=smaller_by, kept_as=kept_as)
+    common = ladder.Common(known, draws, budget, predict.alike(scenarios, known.central(), budget), kept_as)
+    runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=common.smaller_by, kept_as=kept_as)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
-    gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= WORTH]
-    chosen = [(step, alone) for step, alone in gaining if is_safe(step) and sign(alone / tps[0]) > 0]
-    made = ladder(machine, tps[0], chosen, known, draws, budget, smaller_by, kept_as)
-    left_out = {_key(step): _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
+    gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= ladder.WORTH]
+    chosen = [(step, alone) for step, alone in gaining if is_safe(step) and ladder.sign(alone / tps[0]) > 0]
+    made = ladder.of(machine, tps[0], chosen, common)
+    left_out = {key(step): _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
     is_whole = runs.groupby("scenario").is_whole.all()
     rows: list[tuple] = [
             (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
-             step.recipe.mechanism if sign(gain) < 0 else "", "", left_out.get(_key(step), ""),
+             step.recipe.mechanism if ladder.sign(gain) < 0 else "", "", left_out.get(key(step), ""),
              configuration_lines.of(machine, step.changes), bool(is_whole[place]))
             for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", (), True)
@@ -202,66 +135,16 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
                   is_whole=bool(is_whole[0]), gain_more=made.gain_more)
 
 
-def sign(gain: Iterable[float]) -> int:
-    """1 or -1 if the interval of a gain, new by old rate under each draw, is above or below 1; 0 if it holds 1."""
-    low, _, high = intervals.interval(gain)
-    return int(low > 1) - int(high < 1)
-
-
 def is_open(low: float, high: float) -> bool:
     """Whether an interval of gains leaves open if there is any. What is 1 in every draw surely gains nothing."""
     return low <= 1 <= high and low < high
-
-
-def _key(step: Step) -> tuple[str, int | None]:
-    """Devices to spare that are of one sheet make steps of one name."""
-    return step.name, step.device
 
 
 def _why_no_rung(step: Step, gain: pd.Series) -> str:
     """Of a step that gains by itself; "" if it can be one."""
     if not is_safe(step):
         return "it trades safety, which is left to you"
-    return "" if sign(gain) > 0 else "it may gain nothing: zero is in its interval"
-
-
-def ladder(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Series]], known: priors.Known,
-           draws: int = DRAWS, budget: run_length.Budget = run_length.BUDGET, smaller_by: float | None = None,
-           kept_as: str | None = None) -> Ladder:
-    """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
-    on top of those before is left out. A device is used once, and what one step has set no later one sets again. The runs
-    of the n-th step that is tried on top of another are kept as `kept_as`-n."""
-    top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
-    trial = itertools.count(1)
-    gain_more: list[Stacked] = []
-    touched: dict[str | int, str] = {}      # and by which step
-    for step, alone in chosen:
-        parts = dict.fromkeys([*step.changes, *([] if step.device is None else [step.device])], step.name)
-        if common := parts.keys() & touched.keys():
-            part = min(common, key=str)
-            doing = "takes the device" if part == step.device else "sets what it sets"
-            left_out[_key(step)] = f"a rung below {doing}: {touched[part]}"
-            continue
-        try:
-            higher = machines.checked(scenario.changed(top, step.changes))
-        except UserError as error:
-            left_out[_key(step)] = f"on top of those below it cannot be: {error}"
-            continue
-        tps = alone if top is machine else predict.compare(
-            [higher], draws, budget=budget, known=known, smaller_by=smaller_by,
-            kept_as=kept_as and f"{kept_as}-{next(trial)}").tps
-        gain = tps.to_numpy() / rates[-1]
-        if np.median(gain) < WORTH or sign(gain) <= 0:
-            left_out[_key(step)] = f"on top of those below it gains nothing that is sure ({np.median(gain) - 1:+.0%})"
-            continue
-        if sign(gain / (alone / as_it_is).to_numpy()) > 0:
-            gain_more.append(Stacked(step.name, float(np.median(alone / as_it_is)), float(np.median(gain)), top))
-        top, touched = higher, parts | touched
-        names.append(f"+ {step.name}")
-        rates.append(tps.to_numpy())
-    rungs = pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, rates, strict=True)],
-                         columns=["rung", "low", "tps", "high"])
-    return Ladder(rungs, left_out, tuple(gain_more))
+    return "" if ladder.sign(gain) > 0 else "it may gain nothing: zero is in its interval"
 
 
 def slower(table: pd.DataFrame) -> list[str]:

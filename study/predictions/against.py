@@ -19,7 +19,7 @@ from study.errors import UserError
 from study.machines import run_length
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario
-from study.predictions import advise, predict
+from study.predictions import advise, ladder, predict, tuning_steps
 
 SAID = {1: "faster", -1: "slower", 0: "open: nobody can say whether faster or slower"}
 EQUAL = "as fast in every draw"
@@ -46,7 +46,7 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
                         "machine with its database; compare two of one kind")
     pair = [machines.checked(advise.at_work(machine)) for machine in (before, after)]
     known = machines.known(pair, predict.EXPERIMENTS[before.database.kind])
-    steps = [step.after for machine in pair for step in advise.steps(machine, ()) if step.after is not None]
+    steps = [step.after for machine in pair for step in tuning_steps.steps(machine, ()) if step.after is not None]
     size = predict.alike([*pair, *steps], known.central(), budget)
     runs = predict.compare(pair, draws, budget=budget, known=known, smaller_by=size)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
@@ -54,7 +54,7 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
     middle = [predict.table(runs[runs.scenario == place]).set_index(["quantity", "unit"]).middle for place in (0, 1)]
     table = pd.concat(middle, axis=1, keys=["before", "after"]).reset_index()
     return Comparison(
-        before=before.title, after=after.title, gain=intervals.interval(gain), sign=advise.sign(gain), table=table,
+        before=before.title, after=after.title, gain=intervals.interval(gain), sign=ladder.sign(gain), table=table,
         smaller_by=size or 1.0, n_draws=draws, is_whole=bool(runs.is_whole.all()))
 
 

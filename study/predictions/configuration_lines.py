@@ -2,14 +2,15 @@
 
     configuration_lines.of(machine, {"files.record_kib": 8})      ("zfs set recordsize=8K POOL/DATA", …)
 
-POOL, DATA and LOG stand for one's own names, DEVICE for a device to spare. A change that no line makes, as another layout
-of the disks, says what is to be done instead.
+POOL, DATA and LOG stand for one's own names, DEVICE for a device to spare, DEVICE1 and so on for several. A change that no
+line makes, as another layout of the disks, says what is to be done instead.
 """
 from typing import Any
 
 from study.machines import conf
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario
+from study.machines.storage import Devices
 
 DATA, LOG = "POOL/DATA", "POOL/LOG"
 PROPERTIES = {"primarycache": "primarycache", "secondarycache": "secondarycache", "logbias": "logbias", "sync": "sync"}
@@ -29,31 +30,43 @@ BY_HAND = {"files.era": "install a newer release, then: zpool upgrade POOL",
 
 def of(machine: Scenario, changes: dict[str, Any]) -> tuple[str, ...]:
     """Lines for these changes of the machine, in order."""
-    made = [_line(machine, path, value) for path, value in changes.items()]
+    own_pool = machine.log_pool is not None or "log_pool.data" in changes
+    made = [_line(machine, path, value, own_pool) for path, value in changes.items()]
     anew = [f"# {ANEW}"] * any(path.endswith("record_kib") for path in changes)
     return (*filter(None, made), *anew)
 
 
-def _line(machine: Scenario, path: str, value: Any) -> str:
-    """Of one change; "" if another one says it."""
+def _line(machine: Scenario, path: str, value: Any, own_pool: bool) -> str:
+    """Of one change; "" if another one says it. `own_pool`: the database's log has one."""
     section, name = path.rsplit(".", 1)
     if path in BY_HAND:
         return f"# {BY_HAND[path]}"
     if section == "database.conf":
         return f"{conf.KNOWN[machine.database.kind][0]}: {name} = {_word(value)}"
     if path in ("pool.log", "pool.cache"):
-        return f"zpool add POOL {name} DEVICE"
+        return f"zpool add POOL {name} {_devices(value)}"
     if path == "log_pool.data":
-        return "zpool create LOGPOOL DEVICE    # the database's log goes there"
-    return _of_files(machine, name, value) if section == "files" else ""
+        return f"zpool create LOGPOOL {_devices(value)}    # the database's log goes there"
+    return _of_files(machine, name, value, own_pool) if section == "files" else ""
 
 
-def _of_files(machine: Scenario, name: str, value: Any) -> str:
+def _devices(given: Any) -> str:
+    """DEVICE, or as many as there are; by vdev."""
+    devices = Devices.model_validate(given)
+    if devices.count == 1:
+        return "DEVICE"
+    kind = f"{devices.layout} " * (devices.layout != "stripe")
+    names = [f"DEVICE{i}" for i in range(1, devices.count + 1)]
+    vdevs = [names[i:i + devices.group] for i in range(0, devices.count, devices.group)]
+    return " ".join(kind + " ".join(vdev) for vdev in vdevs)
+
+
+def _of_files(machine: Scenario, name: str, value: Any, own_pool: bool) -> str:
     if name in PARAMETERS:
         return _parameter(machine, PARAMETERS[name], _number(name, value))
     if name == "compress_ratio":
         return f"zfs set compression=on {DATA}"
-    dataset = DATA if not name.startswith("log_") else LOG if machine.log_pool is None else "LOGPOOL/LOG"
+    dataset = DATA if not name.startswith("log_") else "LOGPOOL/LOG" if own_pool else LOG
     if name.endswith("record_kib"):
         return f"zfs set recordsize={value}K {dataset}"
     prop = PROPERTIES.get(name.removeprefix("log_"))

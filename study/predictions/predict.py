@@ -8,6 +8,7 @@ Every draw is one Latin hypercube row of the priors of data/priors.toml and of t
 run is: `study.machines.run_length`. No published result of any ladder is read here or by what is called from here.
 """
 import json
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,31 +60,37 @@ def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experime
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
             budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
-            smaller_by: float | None = None, kept_as: str | None = None) -> pd.DataFrame:
+            smaller_by: float | None = None, kept_as: str | None = None,
+            only: Collection[int] | None = None, expected: Sequence[float] | None = None) -> pd.DataFrame:
     """`scenario` (its place in the list), `draw`, `seed`, `is_whole` (whether a run holds a whole interval between
     checkpoints), and a column per quantity. `budget`: transactions of a run; `known`: of more scenarios than these, so that
     runs of several calls have common draws; `smaller_by`: see `alike`; `kept_as`: name of the kept ensemble that the runs
-    are read from (`study.ensembles.kept`)."""
-    runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by, kept_as)
+    are read from (`study.ensembles.kept`); `only`: of these draws, if not of all; `expected`: TPS of each
+    draw, where known about."""
+    runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by, kept_as, only,
+                                         expected)
     return runs.assign(is_whole=[lengths[place].is_whole for place in runs.scenario])
 
 
 def compare_with_lengths(scenarios: list[Scenario], draws: int, seeds: int, experiment: str | None,
                          budget: run_length.Budget = run_length.BUDGET, known: priors.Known | None = None,
-                         smaller_by: float | None = None,
-                         kept_as: str | None = None) -> tuple[pd.DataFrame, list[run_length.Length]]:
+                         smaller_by: float | None = None, kept_as: str | None = None,
+                         only: Collection[int] | None = None, expected: Sequence[float] | None = None,
+                         ) -> tuple[pd.DataFrame, list[run_length.Length]]:
     """The same, and how long each scenario is run."""
     if draws < 2 or seeds < 1:
         raise UserError(f"{draws} draws and {seeds} seeds make no interval; give 2 draws and a seed at least")
     known = known or machines.known(scenarios, experiment or EXPERIMENTS[scenarios[0].database.kind])
     lengths = _lengths(scenarios, known.central(), budget, smaller_by)
     rows = priors.draws(known, draws, seed=1).to_dict("records")
-    calls = [(i, length, draw, rows[draw], 1 + draw + seed * draws) for i, length in enumerate(lengths)
-             for draw in range(draws) for seed in range(seeds)]
+    calls = [(i, length if expected is None else run_length.long_enough(length, expected[draw]), draw, rows[draw],
+              1 + draw + seed * draws) for i, length in enumerate(lengths) for draw in range(draws) for seed in range(seeds)]
+    asked = range(draws) if only is None else only
     if kept_as is None:
-        return pd.DataFrame(on_all_processors(_row, calls)), lengths
+        return pd.DataFrame(on_all_processors(_row, [call for call in calls if call[2] in asked])), lengths
     ensemble = kept.Ensemble(kept_as, __name__, None, READS)
-    return pd.DataFrame([row for rows in kept.rows(ensemble, lambda *call: [_row(*call)], calls) for row in rows]), lengths
+    rows_of_calls = kept.rows(ensemble, lambda *call: [_row(*call)], calls)
+    return pd.DataFrame([row for rows in rows_of_calls for row in rows if row["draw"] in asked]), lengths
 
 
 def alike(scenarios: list[Scenario], values: dict, budget: run_length.Budget = run_length.BUDGET) -> float | None:

@@ -10,7 +10,7 @@ from study.errors import UserError
 from study.machines import power_cut_risks, run_length, scenario, storage
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import advise, bounds, predict
+from study.predictions import advise, bounds, ladder, predict
 
 NO_DEVICE = "none"
 DURABILITY: dict[str, dict] = {
@@ -95,7 +95,7 @@ def best(advice: advise.Advice) -> str:
     if safe.empty:
         raise UserError("no step can be tried on this machine; give it a device to spare")
     step = safe.iloc[0]
-    if step.middle < 100 * (advise.WORTH - 1):
+    if step.middle < 100 * (ladder.WORTH - 1):
         return "No safe step gains anything worth having here."
     warning = "; it may gain nothing" if step.low <= 0 else ""
     return f"Gives most: {step.step}, {step.middle:+.0f} % ({step.low:+.0f} to {step.high:+.0f} %){warning}."

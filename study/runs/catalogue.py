@@ -315,6 +315,8 @@ STUDY: dict[str, Notebook] = {
             "l1_place": Parameter(kind="str", choices=("L1_APART", "L1_BEHIND_RECORDS"),
                                   help="where indirect blocks lie: side by side, or each behind its records"),
             "fill_ticks": Parameter(kind="int", unit="ticks", low=0, high=100, help="how long a fill takes (10 ms each)"),
+            "pool_fill": Parameter(kind="int", unit="%", low=1, high=99, help="your own pool: CAP of zpool list"),
+            "pool_fragmentation": Parameter(kind="int", unit="%", low=0, high=100, help="and its FRAG of zpool list"),
             "seed": SEED,
         }),
     "91_published_setups": Notebook(

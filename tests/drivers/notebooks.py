@@ -41,7 +41,7 @@ def shortened(source: str, stem: str) -> str:
 
 
 def _made_and_used(source: str) -> tuple[set[str], set[str]]:
-    """Names that a cell gives a value to, and names that it reads."""
+    """Names that a cell gives a value to, and names that it reads. An element or attribute that is set counts as both."""
     made, used = set(), set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -50,6 +50,9 @@ def _made_and_used(source: str) -> tuple[set[str], set[str]]:
             made.add(node.name)
         elif isinstance(node, ast.Name):
             (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
+        elif isinstance(node, ast.AugAssign) or isinstance(getattr(node, "ctx", None), ast.Store):
+            changed = {name.id for name in ast.walk(getattr(node, "target", node)) if isinstance(name, ast.Name)}
+            made, used = made | changed, used | changed
     return made, used
 
 

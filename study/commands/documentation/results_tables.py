@@ -45,7 +45,8 @@ class Results:
 
     def thousands(self, name: str) -> str:
         """To the nearest thousand."""
-        return f"{round(self.numbers[name], -3):.0f}"[:-3] + " 000"
+        n = round(self.numbers[name] / 1000)
+        return f"{n} 000" if n >= 10 else f"{n}000"
 
 
 def committed() -> Results:
@@ -127,13 +128,19 @@ def summary() -> dict[str, list[Row]]:
              n.grades("sysbench-ro-"))],
         "09_postgres_checkpoints": [
             ("2008: written by ZFS (128K by mistake); by UFS", "80; 18 MB/s",
-             f"best guess {n('09_postgres_checkpoints/zfs-nine-disks-128k.write.bandwidth')}; "
+             f"{n.span('09_postgres_checkpoints/unfitted.zfs-nine-disks-128k.write.bandwidth')}; "
+             f"{n.span('09_postgres_checkpoints/unfitted.ufs-nine-disks.write.bandwidth')} MB/s; best guess "
+             f"{n('09_postgres_checkpoints/zfs-nine-disks-128k.write.bandwidth')}; "
              f"{n('09_postgres_checkpoints/ufs-nine-disks.write.bandwidth')} MB/s", n.grade("pg-bytes")),
             ("2008: rate with the intent log", "50 000 TPM",
-             f"best guess {n.thousands('09_postgres_checkpoints/zfs-300s-15.database.throughput')} TPM",
+             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-300s-15.database.throughput-low')} to "
+             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-300s-15.database.throughput-high')} TPM; "
+             f"best guess {n.thousands('09_postgres_checkpoints/zfs-300s-15.database.throughput')}",
              n.grade("pg-throughput")),
             ("2008: rate without it", "90 000 TPM",
-             f"best guess {n.thousands('09_postgres_checkpoints/zfs-no-zil-15.database.throughput')} TPM",
+             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-no-zil.database.throughput-low')} to "
+             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-no-zil.database.throughput-high')} TPM; "
+             f"best guess {n.thousands('09_postgres_checkpoints/zfs-no-zil-15.database.throughput')}",
              n.grade("pg-no-zil"))],
         "10_your_ladder": [("Which step gives most on your machine?", "–",
                             f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "

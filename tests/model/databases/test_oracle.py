@@ -11,7 +11,7 @@ from study import project
 from study.errors import UserError
 from study.machines import power_cut_risks, scenario
 from study.machines import simulate as machines
-from study.predictions import advise, predict
+from study.predictions import advise, predict, tuning_steps
 from support.processes import interpreted
 
 ALONE = Settings(1, 300, n_cpus=1, cpu_ns=2 * MS, n_blocks=2000, cache_bytes=2**25, log_file_bytes=2**30, changed_share=1.0)
@@ -148,7 +148,7 @@ def test_predictions_have_every_quantity():
 
 def test_every_recipe_for_it_is_a_switch_or_says_why_not():
     machine, spare = advise.read(project.DATA / "machines" / "two-disks-and-an-ssd.toml", "oracle")
-    steps = advise.steps(machine, spare)
+    steps = tuning_steps.steps(machine, spare)
     tried = {step.recipe.id for step in steps if step.after is not None}
     assert {"recordsize-block", "primarycache", "cache-device", "log-device", "log-pool", "logbias-of-data"} <= tried
     assert all(step.why_not for step in steps if step.after is None)

@@ -377,7 +377,17 @@ def test_a_run_says_what_it_predicts_and_its_verdict(study, notebook):
     printed = study("run", notebook("mine", PREDICTING, "verdict = 'it holds'\nverdict")).stdout
     row = next(line for line in printed.splitlines() if line.startswith("oltp-gain"))
     assert row.split() == ["oltp-gain", "1.231", "1.21", "to", "1.25", "predicted"]
-    assert printed.endswith("verdict: it holds\n")
+    verdict, following = printed.splitlines()[-2:]
+    assert verdict == "verdict: it holds"
+    assert following.startswith("Next: study params ")
+
+
+@pytest.mark.slow
+def test_a_run_names_its_figures(study, notebook):
+    drawing = ("from study.figures import vdev_cache\nfrom study.runs import record\nfrom study import drawing\n"
+               "def dot():\n    figure, axes = drawing.canvas()\n    axes.plot([1], [1], 'o')\n    return figure\n"
+               "record.figure('a_dot', dot, caption='A dot.')")
+    assert "figures: a_dot, in " in study("run", notebook("mine", drawing)).stdout
 
 
 def test_a_star_stands_for_several_claims():

@@ -111,6 +111,14 @@ def test_a_section_that_names_no_file_may_give_no_number(tmp_path):
     assert "the head of the section names no file" in sources.not_in_data(source)[0]
 
 
+def test_prose_beside_the_frame_of_the_paper_is_looked_at_too(tmp_path):
+    """Code of the frame may have digits, and a title years."""
+    source = tmp_path / "paper.typ"
+    source.write_text('#set text(9pt)\n  title: "of 2007"\nIt gains 17.5 %.\n')
+    (objection,) = sources.typed_by_hand(source)
+    assert objection.startswith("paper.typ, line 3: '17.5' is typed by hand")
+
+
 @pytest.fixture
 def one_source(monkeypatch, tmp_path):
     """A paper of one section: one_source("text")."""

@@ -67,7 +67,7 @@ IMPOSSIBLE = [
     ("files", {"volblocksize_kib": 8}, "a file system has record_kib, so leave it out or write kind = \"zvol\""),
     ("files", {"kind": "zvol", "volblocksize": "8K"}, "is called volblocksize_kib here, in KiB"),
     ("files.zvol", True, "files.zvol is a kind here; write kind = \"zvol\""),
-    ("files.kind", "hfs", "of a kind that is unknown"),
+    ("files.kind", "hfs", "files has the unknown kind 'hfs'; choose"),
     ("files.dedup", "on", "files.dedup is not simulated; leave it out"),
     ("files.sync", "always", "sync is always, but era b111 has no such property"),
     ("files.sync", "sometimes", "must be 'standard', 'always' or 'disabled'"),

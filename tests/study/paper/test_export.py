@@ -164,6 +164,7 @@ def test_only_what_is_named_is_written(exported):
 @pytest.mark.parametrize(("name", "message"), [
     ("nothing-like-it", "; it may be of what is not run as it stands now; run: study run 00_claims"),
     ("oltp-gain", "run: study run 01_vdev_cache_oltp"), ("90_model_vs_zfs", "run: study run 90_model_vs_zfs"),
+    ("90", "run: study run 90_model_vs_zfs"),
     ("oltp-gain-cx", "did you mean 'oltp-gain-cr'? Or it may be of what is not run as it stands now; run: study run")])
 def test_what_is_named_and_not_there_is_one_sentence(study, tmp_path, name, message):
     assert message in one_sentence(study("export", "--only", name, "--to", tmp_path / "out"))

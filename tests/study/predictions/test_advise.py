@@ -4,16 +4,19 @@ import json
 import pandas as pd
 import pytest
 from conftest import one_sentence
+from hypothesis import given, strategies
+from hypothesis.extra.numpy import arrays
 from rich.console import Console
 
 from study import project
+from study.commands import advise as advise_verb
 from study.commands.result import in_json
 from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import advice_page, advise, bounds, configuration_lines, predict, recipes
+from study.predictions import advice_page, advise, bounds, configuration_lines, ladder, predict, recipes, tuning_steps
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
@@ -25,13 +28,13 @@ def the(all_steps, recipe):
 
 @pytest.fixture(scope="module")
 def steps():
-    return advise.steps(*advise.read(HERE, "postgres"))
+    return tuning_steps.steps(*advise.read(HERE, "postgres"))
 
 
 @pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("database", list(advise.DATABASES))
 def test_every_recipe_is_tried_or_has_a_reason(path, database):
-    all_steps = advise.steps(*advise.read(path, database))
+    all_steps = tuning_steps.steps(*advise.read(path, database))
     assert {step.recipe.id for step in all_steps} == {recipe.id for recipe in recipes.recipes(database)}
     assert all(bool(step.after) != bool(step.why_not) for step in all_steps)
     assert sum(step.after is not None for step in all_steps) >= 4
@@ -39,46 +42,55 @@ def test_every_recipe_is_tried_or_has_a_reason(path, database):
 
 def test_a_step_is_tried_with_each_device_to_spare(steps):
     machine, spare = advise.read(HERE, "postgres")
-    twice = advise.steps(machine, (*spare, scenario_storage.Devices(sheet="write-ssd-18")))
+    twice = tuning_steps.steps(machine, (*spare, scenario_storage.Devices(sheet="write-ssd-18")))
     assert len(the(twice, "log-device")) == 2
     assert len(the(steps, "log-device")) == 1
-    assert "needs a device to spare" in the(advise.steps(machine, ()), "log-device")[0].why_not
+    assert "needs a device to spare" in the(tuning_steps.steps(machine, ()), "log-device")[0].why_not
 
 
 def test_what_a_step_trades_is_said(steps):
     risky = the(steps, "synchronous-commit")[0]
     assert risky.trades[0].startswith("RISK")
-    assert not advise.is_safe(risky)
-    assert advise.is_safe(the(steps, "full-page-writes")[0])
-    assert advise.is_safe(the(steps, "shared-buffers")[0])
+    assert not tuning_steps.is_safe(risky)
+    assert tuning_steps.is_safe(the(steps, "full-page-writes")[0])
+    assert tuning_steps.is_safe(the(steps, "shared-buffers")[0])
 
 
 @pytest.mark.parametrize("era", ["b111", "b141", "b141_df", "openzfs_2013", "openzfs"])
 def test_the_newest_build_is_no_step_back(era):
     machine, spare = advise.read(HERE, "postgres")
-    step = the(advise.steps(scenario.changed(machine, {"files.era": era}), spare), "newest-build")[0]
+    step = the(tuning_steps.steps(scenario.changed(machine, {"files.era": era}), spare), "newest-build")[0]
     assert (step.after is not None) == (era == "b111")
 
 
 def test_a_step_that_is_taken_already_is_not_tried():
     machine, spare = advise.read(HERE, "postgres")
-    done = scenario.changed(machine, the(advise.steps(machine, spare), "recordsize-8k")[0].changes)
-    assert the(advise.steps(done, spare), "recordsize-8k")[0].why_not == "is so already"
+    done = scenario.changed(machine, the(tuning_steps.steps(machine, spare), "recordsize-8k")[0].changes)
+    assert the(tuning_steps.steps(done, spare), "recordsize-8k")[0].why_not == "is so already"
+
+
+def test_a_step_to_what_is_the_default_is_not_tried():
+    """PostgreSQL's wal_sync_method is fdatasync on Linux, and open_datasync on Solaris."""
+    machine, spare = advise.read(HERE, "postgres")
+    of_systems = {system: the(tuning_steps.steps(scenario.changed(machine, {"host.system": system}), spare),
+                              "wal-sync-method")[0] for system in ("linux", "solaris")}
+    assert of_systems["linux"].why_not == "is so already, by default"
+    assert of_systems["solaris"].after is not None
 
 
 def ladder_of(monkeypatch, ids, rates):
     """The ladder of these steps, and what was run: the first makes 120 TPS instead of 100, the others on top of it such."""
     tried, to_come = [], iter(rates)
-    monkeypatch.setattr(advise.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
+    monkeypatch.setattr(ladder.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
         {"tps": 2 * [next(to_come)]}))
     machine, spare = advise.read(HERE, "postgres")
-    chosen = [(the(advise.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0])) for recipe in ids]
-    return advise.ladder(machine, pd.Series([100.0, 100.0]), chosen, None), tried
+    chosen = [(the(tuning_steps.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0])) for recipe in ids]
+    return ladder.of(machine, pd.Series([100.0, 100.0]), chosen, ladder.Common(None, draws=2)), tried
 
 
 def rungs_of(monkeypatch, ids, rates):
-    ladder, tried = ladder_of(monkeypatch, ids, rates)
-    return [rung.split(" (")[0] for rung in ladder.rungs.rung], tried, ladder.left_out
+    made, tried = ladder_of(monkeypatch, ids, rates)
+    return [rung.split(" (")[0] for rung in made.rungs.rung], tried, made.left_out
 
 
 def test_a_ladder_uses_a_device_once(monkeypatch):
@@ -93,20 +105,41 @@ def test_a_ladder_uses_a_device_once(monkeypatch):
 
 def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
     names, tried, left_out = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
-    assert [*left_out.values()] == ["on top of those below it gains nothing that is sure (+1%)"]
+    assert [*left_out.values()] == ["on top of those below it gains too little: +0.8% in the middle of 2 draws"]
     assert names == ["as it is", "+ A separate intent log on an SSD", "+ Records of 8 KiB, the database's page"]
     assert "shared_buffers" not in tried[-1].database.conf
+
+
+def test_a_step_that_surely_is_no_rung_is_not_run_to_its_end(monkeypatch):
+    """Draws 5 and 2, under which it gains least alone, gain nothing: the other six can change nothing."""
+    asked = []
+    monkeypatch.setattr(ladder.predict, "compare", lambda *_, only, **__: asked.append(only) or pd.DataFrame(
+        {"tps": [100.0 if draw in (2, 5) else 300.0 for draw in only]}))
+    machine, spare = advise.read(HERE, "postgres")
+    alone = pd.Series([200.0, 210, 120, 230, 240, 110, 250, 260])
+    made = ladder.of(machine, pd.Series([100.0] * 8), [
+        (the(tuning_steps.steps(machine, spare), recipe)[0], alone) for recipe in ("log-device", "shared-buffers")],
+        ladder.Common(None, draws=8))
+    assert asked == [[2, 5]]
+    assert [*made.left_out.values()] == [
+        "on top of those below it gains nothing that is sure: under 2 of 8 draws at least nothing at all"]
+
+
+@given(arrays(float, 8, elements=strategies.floats(0.5, 2)), strategies.integers(2, 8))
+def test_no_draw_that_is_left_out_could_make_a_rung(gain, n):
+    if ladder.why_none(gain[:n], 8):
+        assert ladder.why_none(gain, 8)
 
 
 def test_a_step_that_gains_more_on_the_ladder_says_what_waits_below_it(monkeypatch):
     """Alone it makes 120 of 100 TPS, on top of the log device 240 of 120: a log that is waited for hid what it gives."""
     below, machine = [], advise.read(HERE, "postgres")[0]
-    ladder = ladder_of(monkeypatch, ("log-device", "shared-buffers"), [240.0])[0]
-    (more,) = ladder.gain_more
+    made = ladder_of(monkeypatch, ("log-device", "shared-buffers"), [240.0])[0]
+    (more,) = made.gain_more
     assert (more.alone, more.on_top) == pytest.approx((1.2, 2.0))
     assert more.below.pool.log
     monkeypatch.setattr(bounds, "of", lambda machine, *_: below.append(machine) or [bounds.Share("data devices", 0.7)])
-    advice = advise.Advice(None, pd.DataFrame(), ladder.rungs, intervals.Interval(1, 2, 3), gain_more=ladder.gain_more)
+    advice = advise.Advice(None, pd.DataFrame(), made.rungs, intervals.Interval(1, 2, 3), gain_more=made.gain_more)
     (why,) = advise.why_more(machine, advice, [bounds.Share("commits", 0.6)], run_length.BUDGET)
     assert below == [more.below]
     assert "+100% on the ladder, and +20% by itself" in why
@@ -168,7 +201,7 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
                              for i, of_draws in enumerate(rates) for draw, gain in enumerate(of_draws)])
 
     monkeypatch.setattr(advise.predict, "compare", compared)
-    monkeypatch.setattr(advise, "ladder", lambda *_: advise.Ladder(None, {}))
+    monkeypatch.setattr(ladder, "of", lambda *_: ladder.Ladder(None, {}))
     monkeypatch.setattr(advise.predict, "alike", lambda *_: None)
     machine, spare = advise.read(HERE, "postgres")
     all_steps = advise.advise(machine, spare, draws=2).steps
@@ -176,7 +209,7 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
     assert ((tried.why_slower != "") == (tried.gain_high < 1)).all()
     assert 0 < (tried.gain_high < 1).sum() < len(tried) - 1
     assert (all_steps[all_steps.why_not != ""].why_slower == "").all()
-    words = {step.name: step.recipe.mechanism for step in advise.steps(advise.at_work(machine), spare)}
+    words = {step.name: step.recipe.mechanism for step in tuning_steps.steps(advise.at_work(machine), spare)}
     slower = tried[tried.why_slower != ""]
     assert (slower.why_slower == slower.step.map(words)).all()
     assert len(advise.slower(all_steps)) == len(slower)
@@ -185,7 +218,7 @@ def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypa
 
 def test_a_step_has_a_sign_only_if_its_interval_excludes_zero():
     gains = ((1.01, 1.2), (0.9, 0.99), (0.9, 1.2), (1.0, 1.0), (0.5, 1.5))
-    assert [advise.sign(gain) for gain in gains] == [1, -1, 0, 0, 0]
+    assert [ladder.sign(gain) for gain in gains] == [1, -1, 0, 0, 0]
 
 
 def test_what_is_the_same_in_every_draw_is_not_open():
@@ -197,7 +230,7 @@ def test_advice_and_prediction_judge_alike_how_long_a_run_must_be():
     """As many transactions; and what is compared is made smaller alike, as the differences would be of sizes."""
     machine, spare = advise.read(HERE, "postgres")
     machine = advise.at_work(scenario.changed(machine, {"database.clients": 1}))
-    step = the(advise.steps(machine, spare), "checkpoint-segments")[0].after
+    step = the(tuning_steps.steps(machine, spare), "checkpoint-segments")[0].after
     values = machines.known([machine, step]).central()
     apart = [run_length.of(each, values, budget=run_length.Budget(8000)).k for each in (machine, step)]
     by = predict.alike([machine, step], values, run_length.Budget(8000))
@@ -261,7 +294,7 @@ def test_every_step_that_is_tried_says_what_to_type():
     for path in MACHINES:
         for database in advise.DATABASES:
             machine, spare = advise.read(path, database)
-            steps = [step for step in advise.steps(machine, spare) if step.after is not None]
+            steps = [step for step in tuning_steps.steps(machine, spare) if step.after is not None]
             assert all(configuration_lines.of(machine, step.changes) for step in steps)
 
 
@@ -274,6 +307,10 @@ def test_every_step_that_is_tried_says_what_to_type():
     ("solaris", {"files.nocacheflush": True}, "/etc/system: set zfs:zfs_nocacheflush = 1"),
     ("freebsd", {"files.arc_max_mib": 1024}, '/boot/loader.conf: vfs.zfs.arc_max="1073741824"'),
     ("linux", {"pool.log": {"sheet": "x25-e"}}, "zpool add POOL log DEVICE"),
+    ("linux", {"pool.cache": {"sheet": "x25-e", "count": 2}}, "zpool add POOL cache DEVICE1 DEVICE2"),
+    ("linux", {"pool.log": {"sheet": "x25-e", "count": 4, "layout": "mirror", "width": 2}},
+     "zpool add POOL log mirror DEVICE1 DEVICE2 mirror DEVICE3 DEVICE4"),
+    ("linux", {"files.log_record_kib": 128, "log_pool.data": {"sheet": "x25-e"}}, "zfs set recordsize=128K LOGPOOL/LOG"),
     ("linux", {"database.conf.full_page_writes": False}, "postgresql.conf: full_page_writes = off"),
     ("linux", {"database.conf.max_wal_size": "8GB"}, "postgresql.conf: max_wal_size = 8GB")])
 def test_a_change_is_typed_as_its_system_has_it(system, changes, line):
@@ -312,3 +349,10 @@ def test_the_ladder_of_a_slide_tries_what_is_safe_alone():
     advice = advise.advise(small, spare, draws=2, safe_only=True)
     assert not advice.steps.trades.str.contains("RISK|DANGER").any()
     assert (advice.steps.why_not == "").any()
+
+
+def test_before_it_starts_it_says_what_is_simulated_and_what_takes_less():
+    words = advise_verb.how_long(12, 8)
+    assert words.startswith("simulating 12 machines, 8 draws of each")
+    assert "--draws 4" in words
+    assert "--draws 2," in advise_verb.how_long(12, 2)

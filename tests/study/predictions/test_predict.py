@@ -384,6 +384,14 @@ def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer()
     assert run_length.outcome(length._replace(min_seconds=0.5 * short.seconds), values, 1).tps == short.tps
 
 
+def test_a_draw_whose_rate_is_known_is_run_as_long_at_once():
+    length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "", min_seconds=15)
+    lengths = {tps: run_length.long_enough(length, tps).scenario.database.transactions for tps in (20, 100, 1000)}
+    assert lengths == {20: 1000, 100: 3300, 1000: 4000}      # a tenth more than 30 s, and four times at most
+    seconds = run_length.Length(DISKS, 5.0, "", min_seconds=15)
+    assert run_length.long_enough(seconds, 1000) is seconds
+
+
 def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
     """A short run finds an empty store; groups of 30 s slow a machine down that has filled it."""
     fast = scenario.changed(DISKS, {"database.transactions": None, "files.zil": False, "files.record_kib": 128,

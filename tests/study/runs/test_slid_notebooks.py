@@ -21,6 +21,8 @@ def test_of_a_notebook_the_cells_are_kept_that_its_sliders_need():
     code = ["import numpy as np\nfrom study.runs import sliders", "n = 3", "costly = np.ones(n)",
             "def draw(n):\n    return n", "sliders.explore(draw, n=n)", "n = costly"]
     assert notebooks.needed(code) == [code[0], code[1], code[3], code[4]]
+    changed = ["d = {}", "d['a'] = 1", "n = 1", "n += 1", "other = 2", "sliders.explore(d, n)"]
+    assert notebooks.needed(changed) == [*changed[:4], changed[5]]
 
 
 @pytest.mark.parametrize(("name", "whole"), [(name, name == WHOLE) for name in notebooks.BOOKS])
