@@ -49,6 +49,11 @@ def takes_half(semaphores, taker):
     return filebench.take(semaphores, taker)
 
 
+def pays_for_one_write(threads, writer, real=oltp_threads._next_in_library):
+    real(threads, writer)
+    return 1
+
+
 def evicts_and_keeps_hold(arc_, node):
     if arc_.nodes[node, header.IS_METADATA]:
         arc_.scalars[scalar.META] -= arc_.nodes[node, header.N_BYTES]
@@ -73,7 +78,12 @@ DEFECTS = {
                                                "processors_are_accounted_for"),
     "the kernel's work costs nobody anything": (oltp_txgs, "kernel_work", lambda m, now, ns: now + ns,
                                                 "processors_are_accounted_for"),
-    "the library writes for nothing": (oltp_threads, "_library_ns", lambda m, writer: 0, "processors_are_accounted_for"),
+    "the library writes for nothing": (oltp_threads, "_library_ns", lambda m, writer, n: 0, "processors_are_accounted_for"),
+    "the library pays for what was there": (oltp_threads, "_next_in_library", pays_for_one_write,
+                                            "processors_are_accounted_for"),
+    "interrupts cost nobody anything": (oltp_disks, "kernel_work", lambda m, now, ns: now + ns,
+                                        "processors_are_accounted_for"),
+    "/proc is read in no time": (oltp_threads, "with_proc", lambda m, n, ns: ns, "operations_fill_the_time"),
     "nothing is ever evicted": (arc, "_evict", lambda *a: None, "core_is_no_larger_than_c"),
 }
 

@@ -16,8 +16,10 @@ TXGS = 11  # count of transaction groups written
 RECORDS_WRITTEN = 12  # records of transaction groups written
 INDIRECT_WRITTEN = 13  # indirect blocks of transaction groups written, counted without copies
 LONGEST_SYNC_NS = 14  # ns, of one transaction group
+INTERRUPTS = 15  # I/Os of records of transaction groups completed
 COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_writes_done", "read_hits", "data_reads",
-          "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns")
+          "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns",
+          "interrupts")
 
 # Rows of Tally.operations: the operations of FileBench, as its transcripts name them.
 READ = 0  # index of that of a shadow

@@ -6,16 +6,23 @@ from model.events.queues import NOBODY
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_ends
+from model.simulations.filebench_oltp.processors import kernel_work
 from model.simulations.filebench_oltp.tasks import block_came
 from model.structures.sentinels import NIL
+from model.zfs.dmu import columns as dirtied
 from model.zfs.dmu.dbuf import copy_written
 from model.zfs.vdev.leaves import FOR_TXG, answered, disk_done, has_come, release_io
 
 
 @part
 def _txg_write_done(m, now, io):
-    """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
-    copy_written(m, now, int(m.entry_of[io]), 1)
+    """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread. A processor completes that
+    of a record; nobody waits for it. Of an indirect block no range says what that takes."""
+    entry = int(m.entry_of[io])
+    if m.txgs.entries[entry, dirtied.BLOCK] < m.files.n_records:
+        m.tally.counts[oltp.INTERRUPTS] += 1
+        kernel_work(m, now, m.settings.interrupt_ns)
+    copy_written(m, now, entry, 1)
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NIL:
         set_time(m.calendar, m.sources.sync, now)

@@ -8,8 +8,9 @@ All loop for ever. A thread reads or writes a file at a time, in turn, at a plac
 of a file never comes. So there are 100 x 10 writes for 1000 reads, whatever the machine does.
 
 An asynchronous write is handed over to a thread of the library, which writes (aio.c of 2008: the kernel's own asynchronous
-I/O refuses files of ZFS). Around each operation FileBench reads the CPU times of its thread from /proc (flowop.c). One of
-the two readings falls into the time of the operation, the other one into that of none.
+I/O refuses files of ZFS). Each writer is a process, and has one such thread here; the library has 4 to 256. Around each
+operation FileBench reads the CPU times of its thread from /proc (flowop.c). One of the two readings falls into the time of
+the operation, the other one into that of none.
 
 A taker has two semaphores of its own: *posts* (starts at 0), and *room* (starts at its high water). A poster adds a
 post and takes a room, in one step, and sleeps while there is no room. A taker first makes as much room as it wants
@@ -82,15 +83,6 @@ def hog_of_shadow_ns(workload):
 def hog_of_writer_ns(workload):
     """Likewise, of a database writer."""
     return workload.hog_ns * WRITER_HOG_THOUSANDS // THOUSANDS_OF_HOG_NS
-
-
-def undelayed_ns(workload: Workload) -> tuple[int, ...]:
-    """ns of CPU time of each operation, in the order of oltp.OPERATIONS, where nobody waits for a processor: each post wakes
-    its taker, and reads come from memory. Without readings of /proc."""
-    blocks = [workload.post_ns + posts * workload.wake_ns for posts in (workload.writer_posts, workload.log_posts)]
-    return (workload.read_ns, hog_of_shadow_ns(workload), workload.post_ns, workload.n_writers * workload.post_ns,
-            workload.handover_ns, hog_of_writer_ns(workload), blocks[0], workload.writes_per_burst * workload.reap_ns,
-            workload.handover_ns, blocks[1], workload.reap_ns)
 
 
 @kernel

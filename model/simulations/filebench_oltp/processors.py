@@ -5,14 +5,16 @@
     release(m, now, thread)     it sleeps: the next one has the processor
 
 A thread takes a processor that is idle, else it waits: first come, first served. Nobody takes it away but threads of the
-kernel that write a transaction group (`kernel_work`). Their priority is the highest of the system (spa.c of 2007:
-maxclsyspri). They take an idle processor, else the one that was taken longest ago. Whoever has it goes on behind them.
+kernel that write a transaction group, and those that complete its I/Os (`kernel_work`). Their priority is the highest of
+the system (spa.c of 2007: maxclsyspri). They take an idle processor, else the one that was taken longest ago. Whoever has
+it goes on behind them, or elsewhere when a thread leaves a processor.
 
 A taker that a post wakes in vain needs a processor for a moment (`wake_in_vain`). If none is idle, it has the next one
 that a thread leaves. Until then further posts wake nobody (sem.c: they broadcast, and nobody sleeps there).
 
 Stretches are shorter than a slice of Solaris (20 ms or more, ts_dptbl). So no thread is stopped at the end of one. Left out:
-priorities among threads of processes, interrupts that stop whoever computes, and caches that a moved thread finds cold.
+priorities among threads of processes, interrupts of reads that stop whoever computes, and caches that a moved thread finds
+cold.
 """
 
 from typing import NamedTuple
@@ -38,7 +40,7 @@ class Processors(NamedTuple):
     woken: np.ndarray  # per taker: 1 if it was woken in vain and waits for a processor
     n_woken: np.ndarray  # one element: how many are
     awake_until: np.ndarray  # ns, per taker: until when it looks at its posts in vain
-    used_ns: np.ndarray  # see USED_BY_THREADS; overhead is part of what threads used
+    used_ns: np.ndarray  # by all that has begun; see USED_BY_THREADS. Overhead is part of what threads used
 
 
 def new_processors(n_cpus, n_threads, n_takers):
@@ -91,7 +93,6 @@ def _start(m, i, begins, thread, ns):
 def seize(m, now, thread, ns):
     """`thread` wants a processor for `ns`, and has none."""
     p = m.processors
-    p.used_ns[USED_BY_THREADS] += ns
     i = _idle(p, now)
     if i == NOBODY:
         i = _without_holder(p)
@@ -99,6 +100,7 @@ def seize(m, now, thread, ns):
         p.wants_ns[thread] = ns
         join(p.queue, p.after, 0, thread)
     else:
+        p.used_ns[USED_BY_THREADS] += ns
         _start(m, i, max(now, p.kernel_until[i]), thread, ns)
 
 
@@ -134,7 +136,8 @@ def _those_woken(m, now, i):
 
 @kernel
 def _move_here(m, now, i):
-    """Of the threads that wait behind the kernel elsewhere, the one that would wait longest goes on, on processor `i`."""
+    """Of the threads that wait behind the kernel elsewhere, the one that would wait longest goes on, on processor `i`.
+    When it is the kernel that leaves a processor, none does."""
     p, here = m.processors, max(now, m.processors.kernel_until[i])
     best = NOBODY
     for k in range(len(p.holder)):
@@ -157,6 +160,7 @@ def release(m, now, thread):
         _those_woken(m, now, i)
     following = leave(p.queue, p.after, 0)
     if following != NOBODY:
+        p.used_ns[USED_BY_THREADS] += p.wants_ns[following]
         _start(m, i, max(now, p.kernel_until[i]), following, p.wants_ns[following])
     else:
         _move_here(m, now, i)
@@ -164,7 +168,8 @@ def release(m, now, thread):
 
 @part
 def kernel_work(m, now, ns):
-    """A thread of the kernel computes for `ns`. Returns when it is done, in ns."""
+    """A thread of the kernel computes for `ns`. Returns when it is done, in ns. Whoever has its processor goes on behind it,
+    even if another one is idle sooner: see `_move_here`."""
     p = m.processors
     p.used_ns[USED_BY_KERNEL] += ns
     i = _idle(p, now)

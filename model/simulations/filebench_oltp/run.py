@@ -228,12 +228,12 @@ def preallocated_core(site: Site, memory_bytes: int) -> Arc:
 
 
 def start_threads(m: Machine) -> None:
-    """Set the calendar: threads begin at 0; the first transaction group ends after its time."""
+    """Set the calendar: threads want a processor at 0, writers first; the first transaction group ends after its time."""
     for writer in range(m.workload.n_writers + 1):
         if m.workload.n_shadows or writer != LOG_WRITER:
             seize(m, 0, writer, hand_over_ns(m, writer))
     for shadow in range(m.workload.n_shadows):
-        set_time(m.calendar, m.sources.shadows + shadow, 0)
+        seize(m, 0, m.sources.shadows - m.sources.writers + shadow, 0)
     set_time(m.calendar, m.sources.timer, m.settings.txg_ns)
     set_time(m.calendar, m.sources.reclaim, SECOND_NS)
     if m.settings.warm_indirect:

@@ -43,6 +43,7 @@ from model.zfs.dmu.layout import (
     new_space,
     number_blocks,
 )
+from model.zfs.txg.write_issue import IssueParams, n_threads
 from model.zfs.vdev import owner_columns as of_io
 from model.zfs.vdev.leaves import Leaves, Recorder, new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
@@ -64,8 +65,9 @@ class Settings(NamedTuple):
     duration_ns: int = 120 * 10**9
     txg_ns: int = 5 * 10**9  # txg_time; spec 5.6
     n_cpus: int = 4  # processors: an X4500 has two dual-core Opterons
-    sync_threads: int = 8  # of the kernel, that compress, check-sum and allocate a group's blocks: spa.c of 2007
-    sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
+    issue: IssueParams = IssueParams()  # of the build: threads that compress, check-sum and allocate a group's blocks
+    sync_record_ns: int = 15_000  # of their CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
+    interrupt_ns: int = 15_000  # of CPU, to complete an I/O of such a record
     sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s
     read_io_ns: int = 0  # of CPU, for a record that comes from a disk, beyond the loop's own read
     memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
@@ -106,6 +108,7 @@ class Threads(NamedTuple):
     began: np.ndarray  # ns, likewise: when its operation began
     was_in_core: np.ndarray  # per shadow: 1 if what it reads was
     handed_over: np.ndarray  # per writer: writes that no thread of the library has begun
+    in_stretch: np.ndarray  # per writer: of them, those that its thread of the library now computes for
     outstanding: np.ndarray  # per writer: writes not reaped
     completed: np.ndarray  # per writer: of them completed
     reaping: np.ndarray  # per writer: completions it sleeps for, or 0
@@ -221,7 +224,7 @@ def _new_threads(workload, seed, n_draws):
         n_done=np.zeros(workload.n_shadows + n_writers, np.int64), next_taker=np.full(workload.n_shadows, NOBODY),
         stage=np.zeros(n_threads, np.int64), began=np.zeros(n_threads, np.int64),
         was_in_core=np.zeros(workload.n_shadows, np.int64), handed_over=np.zeros(n_writers, np.int64),
-        outstanding=np.zeros(n_writers, np.int64),
+        in_stretch=np.zeros(n_writers, np.int64), outstanding=np.zeros(n_writers, np.int64),
         completed=np.zeros(n_writers, np.int64), reaping=np.zeros(n_writers, np.int64), shadow_records=shadows,
         writer_records=writers, log_records=log)
 
@@ -271,7 +274,7 @@ def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: R
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
         entry_of=leaves.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
         semaphores=new_semaphores(workload), txgs=new_txgs(n_indirect, room.n_entries),
-        sync_free=np.zeros(min(settings.sync_threads, settings.n_cpus), np.int64),
+        sync_free=np.zeros(n_threads(settings.issue, settings.n_cpus, is_compressed_record=False), np.int64),
         processors=new_processors(settings.n_cpus, workload.n_shadows + 2 * n_writers, n_writers),
         calendar=new_calendar(sources.shadows + workload.n_shadows), sources=sources,
         tally=_new_tally(settings, workload, files, seed, room.n_draws)), leaves
@@ -280,10 +283,8 @@ def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: R
 def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "n_cpus": (1, MAX_CPUS),
-              "sync_threads": (1, MAX_CPUS), "sync_record_ns": (0, 10**9),
-              "sync_indirect_ns": (0, 10**9), "read_io_ns": (0, 10**9), "memory_bytes": (2**22, 2**50),
-              "warm_indirect": (0, 1),
-              "keeps_records": (0, 1)}
+              "sync_record_ns": (0, 10**9), "interrupt_ns": (0, 10**9), "sync_indirect_ns": (0, 10**9),
+              "read_io_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1), "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value != int(value) or not low <= value <= high:

@@ -145,11 +145,17 @@ def _n_writes(workload, writer):
 
 
 @kernel
-def _library_ns(m, writer):
-    """CPU time of the writes that a thread of the library makes at a time."""
-    if writer == LOG_WRITER:
-        return m.workload.write_ns * (m.workload.log_write_bytes // m.workload.record_bytes)
-    return m.workload.write_ns * min(LIBRARY_WRITES, m.threads.handed_over[writer])
+def _next_in_library(threads, writer):
+    """How many writes a thread of the library makes next. They are noted, as more may be handed over meanwhile."""
+    threads.in_stretch[writer] = 1 if writer == LOG_WRITER else min(LIBRARY_WRITES, threads.handed_over[writer])
+    return threads.in_stretch[writer]
+
+
+@kernel
+def _library_ns(m, writer, n):
+    """CPU time of `n` writes."""
+    n_records = m.workload.log_write_bytes // m.workload.record_bytes if writer == LOG_WRITER else 1
+    return n * n_records * m.workload.write_ns
 
 
 @kernel
@@ -161,7 +167,7 @@ def hand_over_ns(m, writer):
 
 @part
 def _hand_over(m, now, writer):
-    """Its writes are with the library, which begins with them when it has a processor."""
+    """Its writes are with the library, whose thread begins with them when it has a processor."""
     threads, n = m.threads, _n_writes(m.workload, writer)
     response_ns = now - threads.began[writer] - with_proc(m, n, 0)
     returned(m, oltp.LOG_WRITE if writer == LOG_WRITER else oltp.WRITE, n, response_ns, n * m.workload.handover_ns)
@@ -169,15 +175,17 @@ def _hand_over(m, now, writer):
     threads.outstanding[writer] += n
     threads.handed_over[writer] += n
     if is_idle:
-        seize(m, now, m.sources.library - m.sources.writers + writer, _library_ns(m, writer))
+        thread = m.sources.library - m.sources.writers + writer
+        seize(m, now, thread, _library_ns(m, writer, _next_in_library(threads, writer)))
 
 
 @part
 def library_event(m, now, writer):
-    """Threads of the library begin some of the writes that `writer` has handed over."""
+    """A thread of the library begins the writes of its stretch. It keeps its processor until it has begun all that `writer`
+    has handed over."""
     threads, tasks, is_log = m.threads, m.tasks, writer == LOG_WRITER
     thread, end = m.sources.library - m.sources.writers + writer, m.workload.n_shadows + writer
-    n_writes = 1 if is_log else min(LIBRARY_WRITES, threads.handed_over[writer])
+    n_writes = threads.in_stretch[writer]
     for _ in range(n_writes):
         n = threads.n_done[end]
         threads.n_done[end] += 1
@@ -197,9 +205,10 @@ def library_event(m, now, writer):
             write_is_next(m, n % m.workload.n_files, threads.writer_records[writer - 1, n])
     m.tally.counts[oltp.LOG_WRITES if is_log else oltp.WRITES] += n_writes
     threads.handed_over[writer] -= n_writes
-    release(m, now, thread)
     if threads.handed_over[writer] > 0:
-        seize(m, now, thread, _library_ns(m, writer))
+        go_on(m, now, thread, _library_ns(m, writer, _next_in_library(threads, writer)))
+    else:
+        release(m, now, thread)
 
 
 @kernel

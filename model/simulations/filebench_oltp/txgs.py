@@ -1,8 +1,8 @@
 """The OLTP run's transaction groups: when one ends, and how its blocks are written, one after the other.
 
-A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated by threads of the kernel, in their
-order: eight in ZFS of 2007, and no more than there are processors. They are written as they come. When the last I/O has
-completed, the next group that waits is synced (spec 5.6).
+A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated in their order: in ZFS of 2007 by the
+sync thread alone, as records are not compressed; later by several (`model.zfs.txg.write_issue`). They are written as they
+come. When the last I/O has completed, the next group that waits is synced (spec 5.6).
 """
 
 from model.events.calendar import set_time
@@ -71,7 +71,7 @@ def _write_copy(m, leaves, now, entry, place, n_bytes):
 
 @kernel
 def _first_free(free):
-    """Which of the kernel's threads is free first."""
+    """Which of the threads that write a group is free first."""
     first = 0
     for i in range(1, len(free)):
         if free[i] < free[first]:

@@ -1,34 +1,27 @@
 """CPU times and responses of FileBench's operations in the OLTP test of 2007, as its transcripts print them."""
+import numpy as np
 import pandas as pd
 
 from model.simulations.filebench_oltp import columns as oltp
-from model.simulations.filebench_oltp.filebench import Workload, undelayed_ns
 from model.simulations.filebench_oltp.run import Result
 from study.documents import published
 from study.ensembles.ensembles import AFTER, BEFORE
 
 # What processors and threads make. It was added with the printed numbers in sight, so it chooses no draws. But the rows of
-# hogs do: they say how many turns a hog has, and nothing else does.
+# hogs do. Both together say how many turns a hog has, and each says how long a turn takes (hog_ns).
 OF_HOGS = ("shadowhog.cpu", "dbwr-hog.cpu")
 OF_PROCESSORS = (*(f"{name}.cpu" for name in oltp.OPERATIONS), *(f"{name}.response" for name in oltp.OPERATIONS
                    if name not in ("shadowread", "dbwr-block", "lg-block")))
 
 
-def of_operations(x: Result, workload: Workload) -> dict[str, float]:
-    """Of each operation its mean CPU time (us) and response (ms). One that never returned, in a run shorter than a turn of
-    its thread, has what it takes where nobody waits for a processor."""
+def of_operations(x: Result) -> dict[str, float]:
+    """Of each operation its mean CPU time (us) and response (ms): nan of one that never returned, in a run shorter than a
+    turn of its thread."""
     values: dict[str, float] = {}
-    for name, row, cost_ns in zip(oltp.OPERATIONS, x.operations, undelayed_ns(workload), strict=True):
-        n = row[oltp.N_RETURNED]
-        cpu_ns, response_ns = (row[[oltp.CPU_NS, oltp.RESPONSE_NS]] / n) if n else (cost_ns + workload.proc_ns, cost_ns)
+    for name, row in zip(oltp.OPERATIONS, x.operations, strict=True):
+        cpu_ns, response_ns = row[[oltp.CPU_NS, oltp.RESPONSE_NS]] / (row[oltp.N_RETURNED] or np.nan)
         values |= {f"{name}.cpu": float(cpu_ns) / 1e3, f"{name}.response": float(response_ns) / 1e6}
     return values
-
-
-def burst_ns(x: Result) -> float:
-    """Of a database writer: from the end of one wait for posts to the next one, in ns."""
-    rows = x.operations[[oltp.WRITE, oltp.WRITER_HOG, oltp.AIO_WAIT], oltp.RESPONSE_NS]
-    return float(rows.sum() / max(1, x.operations[oltp.WRITER_HOG, oltp.N_RETURNED]))
 
 
 def summary_ns(x: Result) -> float:

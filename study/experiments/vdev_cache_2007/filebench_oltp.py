@@ -21,6 +21,7 @@ from model.simulations.filebench_oltp.run import Result, preallocated_core, simu
 from model.simulations.filebench_oltp.state import Settings, Site, check_settings, check_space, new_site
 from model.simulations.rules import rules_of
 from model.zfs.arc.arc import Arc
+from model.zfs.eras import era
 from model.zfs.vdev import recorder_columns
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import Recorder, new_recorder
@@ -124,7 +125,7 @@ def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = Non
     rules = rules._replace(cache=machine.cache._replace(fill_rule=rules.cache.fill_rule), queue=machine.queue,
                            moves_whole_lines=int(machine.moves_whole_lines))
     site, core = _start(machine)
-    return simulate(site, rules, machine.settings, seed, recorder, core)
+    return simulate(site, rules, machine.settings._replace(issue=era(ERAS[variant]).issue), seed, recorder, core)
 
 
 def compare(machine: Setup, seed: int) -> Runs:
@@ -141,15 +142,14 @@ def compare(machine: Setup, seed: int) -> Runs:
 def quantities(x: Result, machine: Setup) -> dict[str, float]:
     """What the transcript prints and the model has: rates in 1/s, bandwidths in MiB/s, times in ms.
 
-    FileBench counts a wait for asynchronous writes as an operation too. A writer's cycle is waiting for its posts and one
-    burst; the log writer's is the posts of one log write. Both are those of the last whole cycles, so a run that is too
-    short for one has none.
+    FileBench counts a wait for asynchronous writes as an operation too. What never returned, in a run too short for it, has
+    no times: nan.
     """
     seconds, workload = machine.settings.duration_ns / 1e9, machine.workload
     reads, writes, log = (x.counts[name] / seconds for name in ("reads_done", "writes_done", "log_writes_done"))
     wakes = writes / workload.writes_per_burst
     record, log_write = workload.record_bytes / MIB, workload.log_write_bytes / MIB
-    read_ms, of_operations = float(x.response_ns.mean()) / 1e6, cpu_times.of_operations(x, workload)
+    read_ms, of_operations = float(x.response_ns.mean()) / 1e6, cpu_times.of_operations(x)
     return {
         "summary.rate": reads + writes + log + wakes + log,
         "summary.cpu": cpu_times.summary_ns(x) / 1e3 / max(1.0, seconds * (reads + writes + log)),
@@ -160,11 +160,10 @@ def quantities(x: Result, machine: Setup) -> dict[str, float]:
         "shadowread.p99": float(np.quantile(x.response_ns, 0.99)) / 1e6,
         "dbwrite-a.rate": writes, "dbwrite-a.bandwidth": writes * record,
         "dbwr-block.rate": wakes, "dbwr-aiowait.rate": wakes, "dbwr-hog.rate": wakes,
-        "dbwr-block.response": 1e3 * workload.n_writers * workload.writes_per_burst / max(writes, 1e-9)
-        - cpu_times.burst_ns(x) / 1e6,
+        "dbwr-block.response": of_operations["dbwr-block.response"],
         "shadowhog.rate": reads, "shadow-post-dbwr.rate": reads, "shadow-post-lg.rate": reads,
         "lg-write.rate": log, "lg-write.bandwidth": log * log_write, "lg-aiowait.rate": log, "lg-block.rate": log,
-        "lg-block.response": 1e3 * workload.log_posts / max(reads, 1e-9),
+        "lg-block.response": of_operations["lg-block.response"],
         **{name: of_operations[name] for name in cpu_times.OF_PROCESSORS},
     }
 
@@ -303,7 +302,8 @@ NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at
          "wake_ns": "processor, a wake-up", "proc_ns": "processor, times from /proc",
          "handover_ns": "processor, a write handed over", "write_ns": "processor, a write",
          "reap_ns": "processor, a write reaped",
-         "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block",
+         "sync_record_ns": "processor, to write a record", "interrupt_ns": "processor, a record written",
+         "sync_indirect_ns": "processor, an indirect block",
          "read_io_ns": "processor, a read from a disk"}
 
 def published_response_ms() -> dict[str, float]:

@@ -21,6 +21,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import greatest_c
 from model.zfs.arc.lists import MFU, MRU, MRU_GHOST, total_bytes
+from model.zfs.eras import era
 from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
@@ -43,7 +44,9 @@ def runs(site):
     plain, queueing = SheetParams(), SheetParams(depth=32, window=32, buffers_writes=0)
     rules = {"onnv_69": rules_of("onnv_69", plain), "onnv_70, NCQ": rules_of("onnv_70", queueing),
              "b141": rules_of("b141", plain)}
-    x = {name: simulate(site, r, settings, recorder=new_recorder(2, 200_000)) for name, r in rules.items()}
+    issue = {name: era(name.partition(",")[0]).issue for name in rules}
+    x = {name: simulate(site, r, settings._replace(issue=issue[name]), recorder=new_recorder(2, 200_000))
+         for name, r in rules.items()}
     x["little memory"] = simulate(site, rules["onnv_69"], settings._replace(memory_bytes=2**25), 0, new_recorder(2, 200_000))
     return x
 

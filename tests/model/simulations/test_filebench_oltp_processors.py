@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 import pytest
 
-from laws.filebench_oltp import MANY
+from laws.filebench_oltp import LAWS, MANY
 from model.events.calendar import NEVER, next_source, set_time
 from model.events.streams import stream
 from model.simulations.filebench_oltp import columns as oltp
@@ -18,9 +18,10 @@ from model.simulations.filebench_oltp.processors import (
     seize,
     wake_in_vain,
 )
-from model.simulations.filebench_oltp.run import simulate
+from model.simulations.filebench_oltp.run import preallocated_core, simulate
 from model.simulations.filebench_oltp.state import Room, Settings, new_machine, new_site
 from model.simulations.rules import rules_of
+from model.zfs.eras import era
 from model.zfs.vdev.leaves import new_recorder
 
 SECOND = 10**9
@@ -227,10 +228,12 @@ def site():
     return new_site(Workload(file_bytes=2**27), 6)
 
 
-def run(site, n_cpus, sync_record_ns=45_000, **of_workload):
+def run(site, n_cpus, drawn_ns=(), settings=None, **of_workload):
+    """4 s. `settings`: a dict; `drawn_ns`: services of disks."""
     site = site._replace(workload=site.workload._replace(**of_workload))
-    settings = Settings(n_leaves=6, duration_ns=4 * SECOND, txg_ns=SECOND, n_cpus=n_cpus, sync_record_ns=sync_record_ns)
-    return simulate(site, rules_of("onnv_70"), settings)
+    of_all = {"sync_record_ns": 45_000} | (settings or {})
+    return simulate(site, rules_of("onnv_70", drawn_ns=drawn_ns),
+                    Settings(n_leaves=6, duration_ns=4 * SECOND, txg_ns=SECOND, n_cpus=n_cpus, **of_all))
 
 
 def mean(x, operation, column):
@@ -238,13 +241,12 @@ def mean(x, operation, column):
 
 
 def test_where_nobody_waits_an_operation_takes_its_cpu_time(site):
-    """But for reading /proc, which is in the CPU time alone. Each post of a shadow that finds its taker asleep wakes it."""
+    """Without readings of /proc. Each post of a shadow that finds its taker asleep wakes it."""
     x = run(site, MANY)
     w = x.machine.workload
     for operation, cpu_ns in ((oltp.HOG, hog_of_shadow_ns(w)), (oltp.POST_LOG, w.post_ns),
                               (oltp.POST_WRITERS, w.n_writers * w.post_ns), (oltp.WRITE, w.handover_ns)):
         assert mean(x, operation, oltp.RESPONSE_NS) == cpu_ns
-        assert mean(x, operation, oltp.CPU_NS) == cpu_ns + w.proc_ns
     assert not x.machine.processors.woken.any()
     assert x.machine.processors.used_ns[USED_BY_WAKES] > 0
 
@@ -258,12 +260,53 @@ def test_one_processor_makes_everybody_wait_and_has_no_idle_time_when_hogs_are_l
     assert x.response_ns.mean() > free.response_ns.mean()
 
 
-def test_a_transaction_group_takes_processors_from_those_that_compute(site):
-    """On one processor: what its blocks cost delays hogs, whose CPU time stays."""
-    cheap, dear = (run(site, 1, hog_ns=1_000_000, sync_record_ns=ns) for ns in (0, 1_000_000))
+@pytest.mark.parametrize("part", ["sync_record_ns", "interrupt_ns"])
+def test_a_transaction_group_takes_processors_from_those_that_compute(site, part):
+    """On one processor: what its blocks and their interrupts cost delays hogs."""
+    cheap, dear = (run(site, 1, settings={part: ns}, hog_ns=1_000_000) for ns in (0, 1_000_000))
     assert mean(dear, oltp.HOG, oltp.RESPONSE_NS) > 1.05 * mean(cheap, oltp.HOG, oltp.RESPONSE_NS)
     assert mean(cheap, oltp.HOG, oltp.RESPONSE_NS) >= 1_000_000
-    assert mean(dear, oltp.HOG, oltp.CPU_NS) == mean(cheap, oltp.HOG, oltp.CPU_NS)
+
+
+def test_nobody_waits_for_an_interrupt_where_there_are_processors_for_all(site):
+    cheap, dear = (run(site, MANY, settings={"interrupt_ns": ns}) for ns in (0, 1_000_000))
+    assert (cheap.response_ns == dear.response_ns).all()
+    assert dear.cpu_ns - cheap.cpu_ns == 1_000_000 * dear.counts["interrupts"] > 0
+
+
+def test_one_thread_writes_the_groups_of_2007_and_several_those_of_onnv_79(site):
+    """Work of one thread takes its time, from the end of the first open group on. The disks could do more."""
+    work_ns, dear_ns, open_ns = {}, 10_000_000, SECOND
+    for build in ("onnv_70", "onnv_79"):
+        x = run(site, 4, settings={"issue": era(build).issue, "sync_record_ns": dear_ns, "interrupt_ns": 0})
+        work_ns[build] = (x.counts["records_written"] * dear_ns
+                          + x.counts["indirect_written"] * x.machine.settings.sync_indirect_ns)
+    time_ns = x.machine.settings.duration_ns - open_ns
+    assert 0.9 * time_ns < work_ns["onnv_70"] <= time_ns + dear_ns
+    assert 1.1 * time_ns < work_ns["onnv_79"] <= 4 * (time_ns + dear_ns)
+
+
+@pytest.mark.parametrize("n", [5, 15])
+def test_the_library_counts_bursts_that_are_no_multiple_of_what_it_writes_at_a_time(site, n):
+    """And meets more than it was promised: two processors are short of time."""
+    x = run(site, 2, writes_per_burst=n, writer_posts=10 * n, writer_high_water=20 * n, hog_ns=500_000)
+    assert x.counts["writes"] > 100
+    assert LAWS["processors_are_accounted_for"](x)
+    assert LAWS["operations_fill_the_time"](x)
+
+
+def test_a_taker_computes_less_where_posts_are_faster_than_it_can_look(site):
+    """Faster disks, hence more posts a second: two processors are busier, and posts come before it has looked."""
+    slow, fast = (run(site, 2, drawn_ns=np.full(16, ns), hog_ns=300_000) for ns in (8_000_000, 1_000_000))
+    assert fast.reads_per_s > 5 * slow.reads_per_s
+    assert mean(fast, oltp.BLOCK, oltp.CPU_NS) < 0.9 * mean(slow, oltp.BLOCK, oltp.CPU_NS)
+
+
+def test_a_reader_that_never_slept_has_found_all_in_core():
+    """From its first read on."""
+    site, settings = new_site(Workload(file_bytes=2**23), 6), Settings(n_leaves=6, duration_ns=SECOND, memory_bytes=2**30)
+    x = simulate(site, rules_of("onnv_70"), settings, core=preallocated_core(site, settings.memory_bytes))
+    assert x.counts["read_hits"] == x.counts["reads_done"] > x.machine.workload.n_shadows
 
 
 def test_a_hog_of_ten_times_the_turns_takes_ten_times_as_long():

@@ -3,6 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from model.simulations.filebench_oltp import columns
 from study.documents import claims, priors, published
 from study.drawing import on_screen
 from study.ensembles import ensembles, history_matching, nearest_machine
@@ -110,7 +111,8 @@ def test_every_row_of_the_transcripts_is_simulated(results):
 
 
 def test_of_what_processors_make_only_hogs_choose_draws(results):
-    """The rows were added with the printed ones in sight. Nothing but those of hogs says how many turns a hog has."""
+    """The rows were added with the printed ones in sight. Those of hogs say how many turns a hog has, and
+    how long one takes."""
     effect, runs = oltp_2007.EFFECT.of(results), tuple(oltp_2007.PRINTED_RUNS.values())
     matched = history_matching.match(oltp_2007.chosen_by(results), effect, *runs)
     names = set(matched.all.column.str.partition("/")[2])
@@ -135,9 +137,19 @@ def test_rows_beside_those_printed_are_the_transcripts_own():
     assert rows.loc["dbwr-hog.cpu", "before"] == table.loc["dbwr-hog.cpu", "before"]
 
 
-def test_a_run_shorter_than_any_turn_has_numbers_for_all():
+def test_what_never_returned_in_a_short_run_has_no_times():
     x = oltp_2007.quantities(oltp_2007.run(small(seconds=0.1), "after", 1), small(seconds=0.1))
-    assert all(np.isfinite(value) for name, value in x.items() if name in OF_PROCESSORS)
+    no_times = {name.partition(".")[0] for name, value in x.items() if np.isnan(value)}
+    assert {"lg-block", "dbwr-block"} <= no_times
+    assert not no_times & {"shadowread", "shadowhog", "summary", "dbwrite-a"}
+    assert np.isnan(x["lg-block.response"])
+
+
+def test_a_wait_for_posts_is_the_mean_of_those_measured():
+    x = oltp_2007.run(small(), "after", 1)
+    of_blocks, q = x.operations[columns.BLOCK], oltp_2007.quantities(x, small())
+    assert of_blocks[columns.N_RETURNED] > 0
+    assert q["dbwr-block.response"] == pytest.approx(of_blocks[columns.RESPONSE_NS] / of_blocks[columns.N_RETURNED] / 1e6)
 
 
 def test_cpu_time_of_the_summary_is_that_of_io_alone():
