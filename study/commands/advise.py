@@ -18,7 +18,8 @@ def how_long(n_machines: int, draws: int) -> str:
     n_processors = len(os.sched_getaffinity(0))
     low, high = (max(1, round(n_machines * draws * seconds / n_processors / 60)) for seconds in RUN_S)
     return (f"simulating {n_machines} machines, {draws} draws of each, then the ladder: {low} to {max(high, low + 1)} "
-            f"minutes on {n_processors} free processors. Sooner: --draws {max(2, draws // 2)}, whose intervals say less. "
+            f"minutes if nothing else runs on {n_processors} processors. "
+            f"Sooner: --draws {max(2, draws // 2)}, whose intervals say less. "
             "One step alone: study predict FILE --against CHANGED.")
 
 
@@ -31,7 +32,7 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes one to three minutes on two free processors, as each run is as long as that of `predict`; with --today seconds.
+    Takes one to three minutes on two free processors; with --today seconds.
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 

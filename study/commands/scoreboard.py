@@ -164,8 +164,8 @@ def give_outcomes(outcomes: list[Outcome], as_json: bool, out: Console) -> None:
         if done := [outcome.plan for outcome in outcomes if outcome.status == "ok"]:
             listed = catalogue.entry(done[0].notebook)
             name = done[0].name if listed else os.path.relpath(done[0].notebook)
-            out.print(f"Next: study params {shlex.quote(name)} says which values can be others; study run takes them by "
-                      "-p NAME=VALUE", soft_wrap=True)
+            out.print(f"Next: study params {shlex.quote(name)} lists what can be changed; study run "
+                      f"{shlex.quote(name)} -p NAME=VALUE changes it", soft_wrap=True)
     result.give(runs, as_json, say)
 
 

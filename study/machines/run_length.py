@@ -102,8 +102,9 @@ def long_enough(length: Length, tps: float) -> Length:
     """The same for a draw that is known to be as fast as `tps`, or nearly. It then need not be run twice (rule 3)."""
     n = length.scenario.postgres.transactions or 0 if length.since == machines.HALF else 0
     wanted = round(min(LONGER * n, MARGIN * 2 * length.min_seconds * tps))
-    longer = changed(length.scenario, {"database.transactions": wanted})
-    return length._replace(scenario=longer, longest=LONGER * n) if wanted > n else length
+    if wanted <= n:
+        return length
+    return length._replace(scenario=changed(length.scenario, {"database.transactions": wanted}), longest=LONGER * n)
 
 
 def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, smaller_by: float | None = None) -> Length:
@@ -113,7 +114,8 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, 
         return _of_seconds(machine, values, seed)
     too_large = max(1.0, server.scale / MAX_SCALE)
     manageable = smaller(machine, too_large, keeps_interval=True)
-    as_given = Length(manageable, 0, f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
+    as_given = Length(scenario=manageable, since=0,
+                      why=f"as long as the scenario says, from a checkpoint on{_size(too_large)}")
     if server.transactions:
         return as_given
     machine, manageable = (changed(each, {"database.seconds": None}) for each in (machine, manageable))
@@ -121,8 +123,8 @@ def of(machine: Scenario, values: dict, seed: int = 1, budget: Budget = BUDGET, 
     if server.seconds and server.seconds * pilot.tps <= MAX_TRANSACTIONS:
         return as_given
     if server.only_reads:
-        return Length(changed(manageable, {"database.transactions": budget.transactions}), 0,
-                      f"{budget.transactions} transactions{_size(too_large)}")
+        return Length(scenario=changed(manageable, {"database.transactions": budget.transactions}), since=0,
+                      why=f"{budget.transactions} transactions{_size(too_large)}")
     seconds, n = interval(machine, values, pilot)
     k = max(too_large, smaller_by or scaling(machine, 2 * seconds * pilot.tps / budget.transactions))
     tps, pace = at_work(machine, k, pilot.tps, n, values, seed, budget.of_groups)
@@ -139,12 +141,13 @@ def _of_seconds(machine: Scenario, values: dict, seed: int) -> Length:
     pilot = changed(machine, {"database.seconds": min(asked_s, PILOT_SECONDS)})
     tps = machines.simulate(pilot, values, seed).tps
     if not tps or 2 * _seconds_to_measure(machine, tps)[0] >= asked_s:
-        return Length(machine, 0, "as long as the scenario says")
+        return Length(scenario=machine, since=0, why="as long as the scenario says")
     if machine.database.kind == "innodb" and machine.database.start != "cold":
         tps = max(1.0, machines.simulate(_worked_innodb(pilot, tps), values, seed).tps)
     length, scale = _seconds_to_measure(machine, tps)
     run = changed(machine, {"database.seconds": 2 * length} | ({"files.groups_to_scale": scale} if scale > 1 else {}))
-    return Length(_worked_innodb(run, tps), length, f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
+    return Length(scenario=_worked_innodb(run, tps), since=length,
+                  why=f"the second half of {2 * length:.3g} s{_size_of_groups(1.0, scale)}")
 
 
 def _seconds_to_measure(machine: Scenario, tps: float) -> tuple[float, float]:
@@ -218,15 +221,16 @@ def _of_intervals(machine: Scenario, each: tuple[float, float | None], tps: floa
     run = _worked(run, seconds * tps / k, pace)
     if seconds * tps <= budget.transactions * k and n is not None and not keeps:
         total = round(max(2 * n / k, 2 * min_seconds * tps))
-        return Length(changed(run, {"database.transactions": total}), machines.HALF,
-                      f"the second half of {total} transactions, two intervals between checkpoints{size}", min_seconds, k)
+        return Length(scenario=changed(run, {"database.transactions": total}), since=machines.HALF,
+                      why=f"the second half of {total} transactions, two intervals between checkpoints{size}",
+                      min_seconds=min_seconds, k=k)
     if seconds * tps <= budget.transactions * k and not keeps:
         length = max(min_seconds, seconds / k)
-        return Length(changed(run, {"database.seconds": 2 * length}), length,
-                      f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}", k=k)
+        return Length(scenario=changed(run, {"database.seconds": 2 * length}), since=length,
+                      why=f"the second of two intervals between checkpoints, of {seconds:.0f} s{size}", k=k)
     length = max(min_seconds, budget.transactions / tps / 2)
-    return Length(changed(run, {"database.seconds": 2 * length}), length,
-                  f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}",
+    return Length(scenario=changed(run, {"database.seconds": 2 * length}), since=length,
+                  why=f"the second half of {2 * length:.3g} s of an interval of {seconds:.0f} s between checkpoints{size}",
                   k=k, is_whole=False)
 
 

@@ -12,7 +12,7 @@ from study.machines import simulate as machines
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
 
-DATA, LOG = "POOL/DATA", "POOL/LOG"
+DATA, LOG, NEW_LOG = "POOL/DATA", "POOL/LOG", "LOGPOOL/LOG"
 PROPERTIES = {"primarycache": "primarycache", "secondarycache": "secondarycache", "logbias": "logbias", "sync": "sync"}
 # Of kernel parameters: the file of each system, and how a line of it is written.
 FILES = {"linux": ("/etc/modprobe.d/zfs.conf", "options zfs {}={}"), "solaris": ("/etc/system", "set zfs:{} = {}"),
@@ -46,7 +46,7 @@ def _line(machine: Scenario, path: str, value: Any, own_pool: bool) -> str:
     if path in ("pool.log", "pool.cache"):
         return f"zpool add POOL {name} {_devices(value)}"
     if path == "log_pool.data":
-        return f"zpool create LOGPOOL {_devices(value)}    # the database's log goes there"
+        return f"zpool create LOGPOOL {_devices(value)}    # stop the database, and move its log to LOGPOOL/LOG"
     return _of_files(machine, name, value, own_pool) if section == "files" else ""
 
 
@@ -66,8 +66,10 @@ def _of_files(machine: Scenario, name: str, value: Any, own_pool: bool) -> str:
         return _parameter(machine, PARAMETERS[name], _number(name, value))
     if name == "compress_ratio":
         return f"zfs set compression=on {DATA}"
-    dataset = DATA if not name.startswith("log_") else "LOGPOOL/LOG" if own_pool else LOG
+    dataset = DATA if not name.startswith("log_") else NEW_LOG if own_pool else LOG
     if name.endswith("record_kib"):
+        if dataset == NEW_LOG:
+            return f"zfs create -o recordsize={value}K {dataset}"
         return f"zfs set recordsize={value}K {dataset}"
     prop = PROPERTIES.get(name.removeprefix("log_"))
     return f"zfs set {prop}={value} {dataset}" if prop else ""

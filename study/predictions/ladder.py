@@ -78,14 +78,14 @@ def of(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Serie
         try:
             higher = machines.checked(scenario.changed(top, step.changes))
         except UserError as error:
-            left_out[key(step)] = f"on top of those below it cannot be: {error}"
+            left_out[key(step)] = f"on top of the rungs below it, it cannot be: {error}"
             continue
         alone_gain = (alone / as_it_is).to_numpy()
         tps = {draw: float(rate) for draw, rate in enumerate(alone)} if top is machine else _tps(
             higher, rates[-1], alone_gain, common._replace(kept_as=common.kept_as and f"{common.kept_as}-{next(trial)}"))
         gain = _gain(tps, rates[-1])
         if why := why_none(gain, common.draws):
-            left_out[key(step)] = f"on top of those below it {why}"
+            left_out[key(step)] = f"on top of the rungs below it, {why}"
             continue
         if sign(gain / alone_gain) > 0:
             gain_more.append(Stacked(step.name, float(np.median(alone_gain)), float(np.median(gain)), top))
@@ -127,9 +127,9 @@ def why_none(gain: Numbers, draws: int) -> str:
     n, at_best = len(gain), [*gain, *[ENDLESS] * (draws - len(gain))]
     if sign(at_best) <= 0:
         at_least = " at least" * (n < draws)
-        return f"gains nothing that is sure: under {np.sum(gain <= 1)} of {draws} draws{at_least} nothing at all"
+        return f"its gain is not sure: under{at_least} {np.sum(gain <= 1)} of {draws} draws it gains nothing"
     if np.median(at_best) >= WORTH:
         return ""
     if n < draws:
-        return f"gains less than {WORTH - 1:.0%} under {np.sum(gain < WORTH)} of {draws} draws at least"
-    return f"gains too little: {np.median(gain) - 1:+.1%} in the middle of {draws} draws"
+        return f"it gains less than {WORTH - 1:.0%} under at least {np.sum(gain < WORTH)} of {draws} draws"
+    return f"it gains too little: {np.median(gain) - 1:+.1%} in the middle of {draws} draws"

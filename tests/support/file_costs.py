@@ -6,8 +6,8 @@ from `pytest --durations=0`, when workers end far apart.
 """
 
 SECONDS = {
-    "slid_notebooks": 160, "batch": 50, "runner": 50, "whole_reproduction": 44, "jit": 43, "reproduction": 60, "series": 37,
-    "free_runs": 34, "exchange": 30, "jupyterlab": 30, "keeper": 28, "results_as_json": 26, "vdev_queue": 26, "audit": 23,
+    "slid_notebooks": 60, "batch": 50, "runner": 50, "whole_reproduction": 44, "jit": 43, "reproduction": 35, "series": 37,
+    "free_runs": 34, "exchange": 35, "jupyterlab": 30, "keeper": 28, "results_as_json": 26, "vdev_queue": 26, "audit": 23,
     "query": 22, "l2arc": 20, "store": 20, "sweep": 20, "zfs_files": 20, "inputs": 19, "measured_server": 18,
     "sequential_reads": 18, "against": 15, "innodb": 15, "leaves": 15, "pool_fill": 15, "project": 15, "vdevs_replay": 14,
     "cli": 13, "export": 13, "calibration": 12, "correlation": 12, "order_entry": 12, "order_entry_2010": 11, "zfetch": 11,

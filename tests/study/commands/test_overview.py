@@ -65,4 +65,6 @@ def test_the_index_is_committed_without_outputs_and_its_code_and_links_are_whole
             assert (cell["outputs"], cell["execution_count"]) == ([], None)
             ast.parse(source)
         for target in (part.partition(")")[0] for part in source.split("](")[1:]):
-            assert (NOTEBOOKS / target).exists(), target
+            path, _, heading = target.partition("#")
+            assert (NOTEBOOKS / path).exists(), target
+            assert heading.replace("-", " ") in (NOTEBOOKS / path).read_text(), target

@@ -106,7 +106,8 @@ SHORT = {"draws": 2, "seeds": 2, "seconds": 10.0}
 
 def test_one_worker_finds_what_two_find(tmp_path, monkeypatch):
     """Also where a run uses all processors."""
-    numbers_and_grades, beside = [], write_notebook(tmp_path / "beside.ipynb", "n = 3", ["from study.runs import record\nrecord.metric('n', n, '1')"])
+    cell = "from study.runs import record\nrecord.metric('n', n, '1')"
+    numbers_and_grades, beside = [], write_notebook(tmp_path / "beside.ipynb", "n = 3", [cell])
     for workers in (1, 2):
         monkeypatch.setenv("STUDY_RUNS", str(tmp_path / str(workers)))
         plans = [plan(beside), plan(find("14"), SHORT)]

@@ -105,7 +105,7 @@ def test_a_ladder_uses_a_device_once(monkeypatch):
 
 def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
     names, tried, left_out = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
-    assert [*left_out.values()] == ["on top of those below it gains too little: +0.8% in the middle of 2 draws"]
+    assert [*left_out.values()] == ["on top of the rungs below it, it gains too little: +0.8% in the middle of 2 draws"]
     assert names == ["as it is", "+ A separate intent log on an SSD", "+ Records of 8 KiB, the database's page"]
     assert "shared_buffers" not in tried[-1].database.conf
 
@@ -122,7 +122,7 @@ def test_a_step_that_surely_is_no_rung_is_not_run_to_its_end(monkeypatch):
         ladder.Common(None, draws=8))
     assert asked == [[2, 5]]
     assert [*made.left_out.values()] == [
-        "on top of those below it gains nothing that is sure: under 2 of 8 draws at least nothing at all"]
+        "on top of the rungs below it, its gain is not sure: under at least 2 of 8 draws it gains nothing"]
 
 
 @given(arrays(float, 8, elements=strategies.floats(0.5, 2)), strategies.integers(2, 8))
@@ -310,7 +310,8 @@ def test_every_step_that_is_tried_says_what_to_type():
     ("linux", {"pool.cache": {"sheet": "x25-e", "count": 2}}, "zpool add POOL cache DEVICE1 DEVICE2"),
     ("linux", {"pool.log": {"sheet": "x25-e", "count": 4, "layout": "mirror", "width": 2}},
      "zpool add POOL log mirror DEVICE1 DEVICE2 mirror DEVICE3 DEVICE4"),
-    ("linux", {"files.log_record_kib": 128, "log_pool.data": {"sheet": "x25-e"}}, "zfs set recordsize=128K LOGPOOL/LOG"),
+    ("linux", {"files.log_record_kib": 128, "log_pool.data": {"sheet": "x25-e"}},
+     "zfs create -o recordsize=128K LOGPOOL/LOG"),
     ("linux", {"database.conf.full_page_writes": False}, "postgresql.conf: full_page_writes = off"),
     ("linux", {"database.conf.max_wal_size": "8GB"}, "postgresql.conf: max_wal_size = 8GB")])
 def test_a_change_is_typed_as_its_system_has_it(system, changes, line):

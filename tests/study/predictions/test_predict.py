@@ -375,8 +375,14 @@ def test_hours_of_sysbench_are_the_second_half_of_a_shorter_run():
     assert run_length.outcome(short, values, 1).tps > 0
 
 
+def a_thousand(min_seconds=0.0):
+    """A run of a thousand transactions, of which the second half counts."""
+    return run_length.Length(scenario=scenario.changed(DISKS, {"database.transactions": 1000}), since=machines.HALF, why="",
+                             min_seconds=min_seconds)
+
+
 def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer():
-    length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "")
+    length = a_thousand()
     values = machines.known([DISKS]).central()
     short = run_length.outcome(length, values, 1)
     longer = run_length.outcome(length._replace(min_seconds=1.5 * short.seconds), values, 1)
@@ -385,11 +391,21 @@ def test_a_draw_that_is_faster_than_the_best_guess_is_run_again_as_much_longer()
 
 
 def test_a_draw_whose_rate_is_known_is_run_as_long_at_once():
-    length = run_length.Length(scenario.changed(DISKS, {"database.transactions": 1000}), machines.HALF, "", min_seconds=15)
+    length = a_thousand(15)
     lengths = {tps: run_length.long_enough(length, tps).scenario.database.transactions for tps in (20, 100, 1000)}
     assert lengths == {20: 1000, 100: 3300, 1000: 4000}      # a tenth more than 30 s, and four times at most
-    seconds = run_length.Length(DISKS, 5.0, "", min_seconds=15)
+    seconds = run_length.Length(scenario=DISKS, since=5.0, why="", min_seconds=15)
     assert run_length.long_enough(seconds, 1000) is seconds
+
+
+def test_a_run_made_long_enough_grows_no_more_than_any_other(monkeypatch):
+    """Four times in all, however fast its draw is."""
+    seen = []
+    monkeypatch.setattr(machines, "simulate", lambda run, *given, **named: seen.append(run) or SimpleNamespace(seconds=0.1))
+    length = a_thousand(15)
+    for asked in (length, run_length.long_enough(length, 100), run_length.long_enough(length, 1000)):
+        run_length.outcome(asked, {}, 1)
+    assert [run.database.transactions for run in seen] == [1000, 4000, 3300, 4000, 4000]
 
 
 def test_how_fast_a_machine_is_at_work_is_asked_of_two_groups():
