@@ -11,6 +11,7 @@ from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.state import AIO_TASKS
+from model.simulations.filebench_oltp.threads import LIBRARY_WRITES
 from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
@@ -134,11 +135,21 @@ def processors_are_accounted_for(x):
     of_takers = (m.tally.wakes - m.tally.earlier_wakes).sum() - np.isin(queued, sleepers).sum()
     of_takers = of_takers * w.wake_ns + len(sleepers) * (w.post_ns + 2 * w.proc_ns)
     done = x.operations[:, oltp.CPU_NS].sum() + x.overhead_ns + written * w.write_ns + groups + of_takers
-    at_most = 2 * 10**6 * len(holders)  # ns, of stretches that are not over
+    at_most = (2 * 10**6 + LIBRARY_WRITES * w.write_ns) * len(holders)  # ns, of stretches that are not over
     return (sorted(holders) == np.flatnonzero(p.held != NOBODY).tolist() == np.flatnonzero(times != NEVER).tolist()
             and len(set(queued + holders)) == len(queued + holders) and (not queued or len(holders) == len(p.holder))
             and 0 <= x.cpu_ns - done <= at_most
             and x.cpu_ns - at_most <= m.settings.duration_ns * m.settings.n_cpus)
+
+
+def who_computes_has_a_processor(x):
+    """Or waits for one: nobody is forgotten. Threads of the library compute while they have writes."""
+    m, p, w = x.machine, x.machine.processors, x.machine.workload
+    library, first = m.sources.library - m.sources.writers, m.sources.shadows - m.sources.writers
+    at_work = [*np.flatnonzero(np.isin(m.threads.stage[:w.n_writers + 1], (oltp.HANDS_OVER, oltp.HOGS, oltp.BLOCKS))),
+               *library + np.flatnonzero(m.threads.handed_over),
+               *first + np.flatnonzero(np.isin(stages(x), (oltp.RETURNS, oltp.COMPUTES, oltp.HAS_POSTED)))]
+    return set(at_work) <= set(p.holder.tolist()) | set(chain(p.queue[0, 0], p.after))
 
 
 def operations_fill_the_time(x):
@@ -240,8 +251,8 @@ def what_is_in_core_holds_what_is_above(x):
 
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
                                       bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c,
-                                      processors_are_accounted_for, operations_fill_the_time, interrupts_are_of_records,
-                                      what_is_in_core_holds_what_is_above)}
+                                      processors_are_accounted_for, who_computes_has_a_processor, operations_fill_the_time,
+                                      interrupts_are_of_records, what_is_in_core_holds_what_is_above)}
 
 
 def mva(n_customers, think_s, demands_s):
