@@ -166,7 +166,7 @@ def release(m, now, thread):
         _move_here(m, now, i)
 
 
-@part
+@kernel
 def kernel_work(m, now, ns):
     """A thread of the kernel computes for `ns`. Returns when it is done, in ns. Whoever has its processor goes on behind it,
     even if another one is idle sooner: see `_move_here`."""
