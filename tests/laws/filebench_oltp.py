@@ -122,7 +122,7 @@ def one_to_one(x):
 
 
 def processors_are_accounted_for(x):
-    """A thread has a processor, or waits for one, or sleeps. All have computed for just as long as operations, the library's
+    """A thread has a processor, or waits for one, or sleeps. Who waits does so as threads have all. All have computed for just as long as operations, the library's
     writes and the transaction groups took, but for stretches that are not over. That is within the time that there is."""
     m, p, w = x.machine, x.machine.processors, x.machine.workload
     holders, queued = [int(thread) for thread in p.holder if thread != NOBODY], list(chain(p.queue[0, 0], p.after))
@@ -130,14 +130,15 @@ def processors_are_accounted_for(x):
     written = x.counts["writes"] + w.log_write_bytes // w.record_bytes * x.counts["log_writes"]
     groups = (x.counts["records_written"] * m.settings.sync_record_ns
               + x.counts["indirect_written"] * m.settings.sync_indirect_ns
-              + x.counts["interrupts"] * m.settings.interrupt_ns)
+              + x.counts["read_interrupts"] * m.settings.read_done_ns
+              + x.counts["write_interrupts"] * m.settings.write_done_ns)
     sleepers = np.flatnonzero(m.threads.stage[:w.n_writers + 1] == oltp.IS_WOKEN)  # or they wait to look for the last time
     of_takers = (m.tally.wakes - m.tally.earlier_wakes).sum() - np.isin(queued, sleepers).sum()
     of_takers = of_takers * w.wake_ns + len(sleepers) * (w.post_ns + 2 * w.proc_ns)
     done = x.operations[:, oltp.CPU_NS].sum() + x.overhead_ns + written * w.write_ns + groups + of_takers
     at_most = (2 * 10**6 + LIBRARY_WRITES * w.write_ns) * len(holders)  # ns, of stretches that are not over
     return (sorted(holders) == np.flatnonzero(p.held != NOBODY).tolist() == np.flatnonzero(times != NEVER).tolist()
-            and len(set(queued + holders)) == len(queued + holders) and (not queued or len(holders) == len(p.holder))
+            and len(set(queued + holders)) == len(queued + holders) and (len(holders) == len(p.holder) or not queued and not p.woken.any())
             and 0 <= x.cpu_ns - done <= at_most
             and x.cpu_ns - at_most <= m.settings.duration_ns * m.settings.n_cpus)
 
@@ -165,13 +166,12 @@ def operations_fill_the_time(x):
     return of_writers == 0 and 0 <= -of_shadows <= w.n_shadows * 10**7
 
 
-def interrupts_are_of_records(x):
-    """Each record of a group is one I/O on single disks, and more on others. It has been interrupted for, or is about."""
-    m, entries = x.machine, x.machine.txgs.entries
-    about = [io for io in ios_about(x) if x.leaves.owner[io] == FOR_TXG]
-    n_about = sum(entries[m.entry_of[io], dirtied.BLOCK] < m.files.n_records for io in about)
-    n_ios, is_single = x.counts["interrupts"] + n_about, x.leaves.vdev.n_children == 1
-    return n_ios == x.counts["records_written"] if is_single else n_ios > x.counts["records_written"]
+def each_command_interrupts_once(x):
+    """What writes groups is no more commands than blocks on single disks, with two copies of indirect ones."""
+    c, is_single = x.counts, x.leaves.vdev.n_children == 1
+    n_copies = c["records_written"] + 2 * c["indirect_written"]
+    return (c["read_interrupts"] + c["write_interrupts"] == x.n_served.sum()
+            and (c["write_interrupts"] <= n_copies or not is_single))
 
 
 def replays(x):
@@ -252,7 +252,7 @@ def what_is_in_core_holds_what_is_above(x):
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
                                       bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c,
                                       processors_are_accounted_for, who_computes_has_a_processor, operations_fill_the_time,
-                                      interrupts_are_of_records, what_is_in_core_holds_what_is_above)}
+                                      each_command_interrupts_once, what_is_in_core_holds_what_is_above)}
 
 
 def mva(n_customers, think_s, demands_s):

@@ -16,10 +16,11 @@ TXGS = 11  # count of transaction groups written
 RECORDS_WRITTEN = 12  # records of transaction groups written
 INDIRECT_WRITTEN = 13  # indirect blocks of transaction groups written, counted without copies
 LONGEST_SYNC_NS = 14  # ns, of one transaction group
-INTERRUPTS = 15  # I/Os of records of transaction groups completed
+READ_INTERRUPTS = 15  # commands of reads that disks have served
+WRITE_INTERRUPTS = 16  # likewise, of writes
 COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_writes_done", "read_hits", "data_reads",
           "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns",
-          "interrupts")
+          "read_interrupts", "write_interrupts")
 
 # Rows of Tally.operations: the operations of FileBench, as its transcripts name them.
 READ = 0  # index of that of a shadow
@@ -51,7 +52,8 @@ WRITER = 4  # index of the writer, or NOBODY for a read
 BEGAN = 5  # ns: when the operation began
 JOINED = 6  # the last of the tasks that wait for the block this task reads, or NOBODY
 JOINED_BEFORE = 7  # the task that came to wait before this one, or NOBODY
-N_COLUMNS = 8
+N_ISSUED = 8  # reads of blocks that it has sent to the pool
+N_COLUMNS = 9
 
 # What a shadow is at; but for the first, when it has a processor.
 BEGINS = 0  # code: a read begins, and waits for blocks
@@ -66,6 +68,7 @@ HOGS = 1  # code: computes
 BLOCKS = 2  # code: makes room, and looks for posts
 IS_WOKEN = 3  # code: by the last post that it needs
 REAPS = 4  # code: writes that are completed
+IS_WOKEN_TO_REAP = 5  # code: likewise, by the last one that it waits for
 
 # Rows of Tally.per_second.
 READS_IN = 0  # count of reads completed in that second

@@ -4,17 +4,19 @@
     go_on(m, now, thread, ns)   it has one, and needs it for so long more
     release(m, now, thread)     it sleeps: the next one has the processor
 
-A thread takes a processor that is idle, else it waits: first come, first served. Nobody takes it away but threads of the
-kernel that write a transaction group, and those that complete its I/Os (`kernel_work`). Their priority is the highest of
-the system (spa.c of 2007: maxclsyspri). They take an idle processor, else the one that was taken longest ago. Whoever has
-it goes on behind them, or elsewhere when a thread leaves a processor.
+A thread takes a processor that no other thread has, else it waits: first come, first served. Nobody takes it away but the
+kernel (`kernel_work`): the thread that writes a transaction group, interrupts, and threads that complete I/Os. These are of
+the system's class, above threads of processes (spa.c of 2007: maxclsyspri, eight threads for each kind of I/O). They take
+an idle processor, else the one that was taken longest ago. Whoever has it goes on behind them, or elsewhere when a thread
+leaves a processor.
 
-A taker that a post wakes in vain needs a processor for a moment (`wake_in_vain`). If none is idle, it has the next one
-that a thread leaves. Until then further posts wake nobody (sem.c: they broadcast, and nobody sleeps there).
+A taker that a post wakes in vain needs a processor for a moment (`wake_in_vain`). If threads have all, it has the next one
+that a thread leaves. Until then further posts wake nobody (sem.c: they broadcast, and nobody sleeps there). The taker pays
+for all of a wake-up. In Solaris who posts pays for a part of it.
 
 Stretches are shorter than a slice of Solaris (20 ms or more, ts_dptbl). So no thread is stopped at the end of one. Left out:
-priorities among threads of processes, interrupts of reads that stop whoever computes, and caches that a moved thread finds
-cold.
+priorities among threads of processes; caches that a moved thread finds cold; that the sync thread is below interrupts; and
+that a taker which gets its posts while it looks for them has a processor already.
 """
 
 from typing import NamedTuple
@@ -72,6 +74,13 @@ def _without_holder(p):
 
 
 @kernel
+def _free(p, now):
+    """A processor that no thread has, an idle one if there is one; or NOBODY."""
+    i = _idle(p, now)
+    return _without_holder(p) if i == NOBODY else i
+
+
+@kernel
 def _taken_longest_ago(p):
     """The processor that the kernel has left before all others, or leaves before them."""
     first = 0
@@ -93,9 +102,7 @@ def _start(m, i, begins, thread, ns):
 def seize(m, now, thread, ns):
     """`thread` wants a processor for `ns`, and has none."""
     p = m.processors
-    i = _idle(p, now)
-    if i == NOBODY:
-        i = _without_holder(p)
+    i = _free(p, now)
     if i == NOBODY:
         p.wants_ns[thread] = ns
         join(p.queue, p.after, 0, thread)
@@ -188,12 +195,12 @@ def wake_in_vain(m, now, taker):
     p = m.processors
     if p.woken[taker] or now < p.awake_until[taker]:
         return
-    i = _idle(p, now)
+    i = _free(p, now)
     if i == NOBODY:
         p.woken[taker] = 1
         p.n_woken[0] += 1
     else:
-        p.kernel_until[i] = p.awake_until[taker] = now + m.workload.wake_ns
+        p.kernel_until[i] = p.awake_until[taker] = max(now, p.kernel_until[i]) + m.workload.wake_ns
         m.tally.wakes[taker] += 1
         p.used_ns[USED_BY_WAKES] += m.workload.wake_ns
 

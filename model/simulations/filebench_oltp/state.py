@@ -67,9 +67,10 @@ class Settings(NamedTuple):
     n_cpus: int = 4  # processors: an X4500 has two dual-core Opterons
     issue: IssueParams = IssueParams()  # of the build: threads that compress, check-sum and allocate a group's blocks
     sync_record_ns: int = 15_000  # of their CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
-    interrupt_ns: int = 15_000  # of CPU, to complete an I/O of such a record
+    write_done_ns: int = 15_000  # of CPU, when a disk has served a command that writes
     sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s
-    read_io_ns: int = 0  # of CPU, for a record that comes from a disk, beyond the loop's own read
+    read_issue_ns: int = 0  # of a reader's CPU, for each block that it sends for
+    read_done_ns: int = 0  # of CPU, when a disk has served a command that reads
     memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
     warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
     keeps_records: int = 1  # 0: nothing that is read stays in core
@@ -283,8 +284,8 @@ def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: R
 def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "n_cpus": (1, MAX_CPUS),
-              "sync_record_ns": (0, 10**9), "interrupt_ns": (0, 10**9), "sync_indirect_ns": (0, 10**9),
-              "read_io_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1), "keeps_records": (0, 1)}
+              "sync_record_ns": (0, 10**9), "write_done_ns": (0, 10**9), "sync_indirect_ns": (0, 10**9),
+              "read_issue_ns": (0, 10**9), "read_done_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1), "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value != int(value) or not low <= value <= high:

@@ -28,6 +28,7 @@ def begin(tasks, files, now, task, file, record, n_records):
     tasks.rows[task, oltp.N_RECORDS] = n_records
     tasks.rows[task, oltp.LEVEL] = files.n_levels[file] - 1
     tasks.rows[task, oltp.BEGAN] = now
+    tasks.rows[task, oltp.N_ISSUED] = 0
     ring.put(tasks.ready, tasks.n_ready, task)
 
 
@@ -76,6 +77,7 @@ def _fetch(m, leaves, now, task, block):
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
+        m.tasks.rows[task, oltp.N_ISSUED] += 1
         m.arc.nodes[node, header.READER] = task + 1
         m.tasks.node[task] = node
     return there
@@ -115,7 +117,8 @@ def look(m, leaves, now, task):
 
 @part
 def read_came(m, now, task):
-    """The record is there: the shadow copies it when it has a processor. It has one if it has not slept."""
+    """The record is there: the shadow copies it when it has a processor. It has one if it has not slept. What it took to send
+    for blocks is counted here, too."""
     thread = m.sources.shadows - m.sources.writers + task
     copy_ns = m.workload.read_ns + 2 * m.workload.proc_ns
     m.threads.stage[thread] = oltp.RETURNS
@@ -125,7 +128,7 @@ def read_came(m, now, task):
         go_on(m, now, thread, copy_ns)
     else:
         m.threads.was_in_core[task] = 0
-        seize(m, now, thread, copy_ns + m.settings.read_io_ns)
+        seize(m, now, thread, copy_ns + m.tasks.rows[task, oltp.N_ISSUED] * m.settings.read_issue_ns)
 
 
 @part
@@ -175,4 +178,5 @@ def finish_write(m, now, task):
     m.threads.completed[writer] += 1
     if 0 < m.threads.reaping[writer] <= m.threads.completed[writer]:
         n, m.threads.reaping[writer] = m.threads.reaping[writer], 0
-        seize(m, now, writer, n * m.workload.reap_ns + 2 * m.workload.proc_ns)
+        m.threads.stage[writer] = oltp.IS_WOKEN_TO_REAP
+        seize(m, now, writer, m.workload.wake_ns + n * m.workload.reap_ns + 2 * m.workload.proc_ns)

@@ -67,7 +67,8 @@ def _read_returns(m, now, shadow):
     m.tally.counts[oltp.READ_HITS] += was_in_core
     m.tally.per_second[oltp.READS_IN, now // SECOND_NS] += 1
     change_by(m.tally.under_way, now, -1)
-    returned(m, oltp.READ, 1, response_ns, m.workload.read_ns + (0 if was_in_core else m.settings.read_io_ns))
+    issue_ns = m.tasks.rows[shadow, oltp.N_ISSUED] * m.settings.read_issue_ns
+    returned(m, oltp.READ, 1, response_ns, m.workload.read_ns + issue_ns)
     next_read_begins(m, shadow)
 
 
@@ -238,7 +239,8 @@ def _wait_for_writes(m, now, writer):
 def _has_reaped(m, now, writer):
     threads, n = m.threads, _n_reaped(m.threads, writer)
     response_ns = now - threads.began[writer] - with_proc(m, 1, 0)
-    returned(m, oltp.LOG_AIO_WAIT if writer == LOG_WRITER else oltp.AIO_WAIT, 1, response_ns, n * m.workload.reap_ns)
+    cpu_ns = n * m.workload.reap_ns + (m.workload.wake_ns if threads.stage[writer] == oltp.IS_WOKEN_TO_REAP else 0)
+    returned(m, oltp.LOG_AIO_WAIT if writer == LOG_WRITER else oltp.AIO_WAIT, 1, response_ns, cpu_ns)
     threads.completed[writer] -= n
     threads.outstanding[writer] -= n
 

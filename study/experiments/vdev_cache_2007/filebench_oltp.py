@@ -302,9 +302,9 @@ NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at
          "wake_ns": "processor, a wake-up", "proc_ns": "processor, times from /proc",
          "handover_ns": "processor, a write handed over", "write_ns": "processor, a write",
          "reap_ns": "processor, a write reaped",
-         "sync_record_ns": "processor, to write a record", "interrupt_ns": "processor, a record written",
+         "sync_record_ns": "processor, to write a record", "write_done_ns": "processor, a write completed",
          "sync_indirect_ns": "processor, an indirect block",
-         "read_io_ns": "processor, a read from a disk"}
+         "read_issue_ns": "processor, a read sent for", "read_done_ns": "processor, a read completed"}
 
 def published_response_ms() -> dict[str, float]:
     """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""

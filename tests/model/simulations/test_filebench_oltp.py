@@ -88,10 +88,10 @@ def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_noth
 
 def test_a_record_from_a_disk_costs_the_reader_processor_time(site, runs):
     """Of a reader no more records come from disks than its processor time allows."""
-    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND, memory_bytes=2**25, read_io_ns=400_000_000,
+    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND, memory_bytes=2**25, read_issue_ns=400_000_000,
                         n_cpus=MANY)
     x = simulate(site, rules_of("onnv_69", SheetParams()), settings)
-    at_most = site.workload.n_shadows * (settings.duration_ns / settings.read_io_ns + 1)
+    at_most = site.workload.n_shadows * (settings.duration_ns / settings.read_issue_ns + 1)
     assert 0.7 * at_most < x.counts["data_reads"] <= at_most < runs["little memory"].counts["data_reads"]
 
 
