@@ -1,4 +1,6 @@
 """Figures of `04_oltp_gain`. Blue is the old rules, orange the new ones; black is what was published."""
+import textwrap
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,6 +15,7 @@ RUN = "test run, in order (from 0, as in the run store)"
 FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LINE_PT = 8     # of a label
+WIDE = 28       # letters of a title of half a column
 FEW = 6         # marks at an edge; of more none has its numbers beside it
 ROOM = 20       # % of variability, below the least that is shown
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
@@ -71,7 +74,7 @@ def sizes(small: pd.DataFrame, full: pd.DataFrame, labels: dict[str, str],
         panel.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, lw=0.6, zorder=0)
         if published[name] is not None:
             panel.axhline(published[name], color=BLACK, lw=0.8, ls="--")
-        panel.set_title(label, loc="left", fontsize=7)
+        panel.set_title(textwrap.fill(label, WIDE), loc="left", fontsize=7)
     figure.supxlabel("to scale", fontsize=7)
     figure.supylabel("full size", fontsize=7)
     return figure
@@ -122,7 +125,8 @@ def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
         axes.hlines(places, changes["min"], changes["max"], color=BLACK, lw=0.8)
         for place, minimum in zip(places, rows[name]["min"], strict=True):
             if minimum < LOWEST:      # beyond the axis
-                axes.annotate(f"← {minimum:.0f}", (LOWEST, place + 0.3), (1, 0), textcoords="offset points", fontsize=7)
+                axes.annotate(f"← {minimum:.0f}".replace("-", "−"), (LOWEST, place + 0.3), (1, 0),
+                              textcoords="offset points", fontsize=7)
         axes.axvline(0, color=GREY, lw=0.6)
         axes.axvline(target, color=BLACK, lw=0.8, ls="--", label="published")
         axes.set_title(title, fontsize=7, loc="left")

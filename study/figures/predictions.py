@@ -40,8 +40,8 @@ def _range(effects: pd.Series, others: tuple) -> tuple[float, float]:
 def _at_the_edge(axes: Axes, effect: float, place: float, edge: float) -> None:
     """An effect that lies beyond the axis: an arrow and its number."""
     sign = -1 if effect < edge else 1
-    axes.annotate(f"{effect:.0f}", (1.08 * edge, place), (-sign * 14, 0), textcoords="offset points", fontsize=7,
-                  va="center", ha="left" if sign < 0 else "right", color=ORANGE,
+    axes.annotate(f"{effect:.0f}".replace("-", "−"), (1.08 * edge, place), (-sign * 14, 0), textcoords="offset points",
+                  fontsize=7, va="center", ha="left" if sign < 0 else "right", color=ORANGE,
                   arrowprops={"arrowstyle": "->", "color": ORANGE, "shrinkA": 1, "shrinkB": 0})
 
 

@@ -23,7 +23,10 @@ from study.documents import claims
 from study.errors import UserError
 from study.project import PAPER, ROOT, data_file
 
-LAYOUT = ("paper.typ", "template.typ")      # no prose, but what somebody wrote there: lines that begin with a word
+LAYOUT = ("paper.typ", "template.typ")      # code; prose is what somebody wrote there: see `_prose_of_layout`
+CODE = re.compile(r"(?<!:)//[^\n]*|#(?:set|show|let|import|include)\b[^;\n\[]*;?|#[\w.-]+(?:\([^()]*\))?")
+BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 REFERENCE = re.compile(r'#(number|unit|claim|picture)\("([^"]+)"')
 GIVEN = re.compile(r"#given\[([^\]]*)\]")
 ONCE = re.compile(r"#once\[([^\]]*)\]")
@@ -76,15 +79,38 @@ def typed_by_hand(source: Path) -> list[str]:
     """Digits in prose that come from nowhere."""
     return [f"{place}: '{digits}' is typed by hand; take it from the store with #number, or mark what is quoted or no "
             "result with #given[…], and what the ledger has with #once[…]"
-            for place, line in _lines(source) if source.name not in LAYOUT or line[:1].isalnum()
+            for place, line in (_prose_of_layout(source) if source.name in LAYOUT else _lines(source))
             for digits in DIGITS.findall(ALLOWED.sub("", line))]
+
+
+def _prose_of_layout(source: Path) -> Iterator[tuple[str, str]]:
+    """Prose in a file of code: lines that begin with a letter or with markup, what stands in brackets, and words in quotes,
+    years apart. Each with where it stands."""
+    text = source.read_text()
+    for place, line in _lines(source):
+        if line[:1].isalnum() or line[:1] in tuple("*_=-+"):
+            yield place, line
+        yield from ((place, YEAR.sub("", words)) for words in QUOTE.findall(line) if " " in words)
+    left = CODE.sub(_blank, text)
+    while bracket := BRACKETS.search(left):       # the innermost first
+        for row, line in enumerate(bracket[1].splitlines(), start=left.count("\n", 0, bracket.start()) + 1):
+            yield f"{_name(source)}, line {row}", line
+        left = left[:bracket.start()] + _blank(bracket) + left[bracket.end():]
+
+
+def _blank(code: re.Match[str]) -> str:
+    """As many lines, and nothing in them."""
+    return "\n" * code[0].count("\n")
 
 
 def _lines(source: Path) -> Iterator[tuple[str, str]]:
     """Every line, with where it stands."""
-    name = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source.name
     for number, line in enumerate(source.read_text().splitlines(), start=1):
-        yield f"{name}, line {number}", line
+        yield f"{_name(source)}, line {number}", line
+
+
+def _name(source: Path) -> str:
+    return str(source.relative_to(ROOT)) if source.is_relative_to(ROOT) else source.name
 
 
 # --- what is given, against data/ -----------------------------------------------------------------------------------------

@@ -111,12 +111,17 @@ def test_a_section_that_names_no_file_may_give_no_number(tmp_path):
     assert "the head of the section names no file" in sources.not_in_data(source)[0]
 
 
-def test_prose_beside_the_frame_of_the_paper_is_looked_at_too(tmp_path):
+@pytest.mark.parametrize("prose", [
+    "It gains 17.5 %.", "*17.5 %* more", "- 17.5 % more", "  #block(width: 9pt)[#set align(left); *17.5*]",
+    "  place(top)[\n\n#v(9pt) of #h(9pt) 17.5\n]", '  title: "17.5 % more"', "[[17.5] of #text(size: 9pt)[9]]"])
+def test_prose_in_the_frame_of_the_paper_is_looked_at_too(tmp_path, prose):
     """Code of the frame may have digits, and a title years."""
     source = tmp_path / "paper.typ"
-    source.write_text('#set text(9pt)\n  title: "of 2007"\nIt gains 17.5 %.\n')
-    (objection,) = sources.typed_by_hand(source)
-    assert objection.startswith("paper.typ, line 3: '17.5' is typed by hand")
+    source.write_text(f'#set text(9pt)\n  title: "made in 2007", size: "9pt", at: (1, 2)\n{prose}\n')
+    objections = sources.typed_by_hand(source)
+    assert {objection.partition("'")[2].partition("'")[0] for objection in objections} in ({"17.5"}, {"17.5", "9"})
+    line = 5 if "place" in prose else 3
+    assert all(objection.startswith(f"paper.typ, line {line}: ") for objection in objections)
 
 
 @pytest.fixture

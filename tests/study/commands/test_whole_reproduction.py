@@ -6,7 +6,9 @@ refuses one that differs; `.ci/run` calls it before the tests. The laws that it 
 import io
 import re
 
+import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
 from study import drawing
@@ -71,6 +73,29 @@ def test_the_verdicts_of_the_notebooks(reproduced):
     assert numbers["00_claims/findings.differ"] > 0
 
 
+def test_no_figure_is_cut_off_at_an_edge(reproduced):
+    """Constrained layout leaves a margin, so what touches an edge was longer than the figure has room for."""
+    pictures = [path for planned in reproduced for path in planned.folder.glob("figures/*.png")]
+    assert len(pictures) > 200
+    assert [path.name for path in pictures if has_ink_at_an_edge(Image.open(path))] == []
+
+
+def has_ink_at_an_edge(picture: Image.Image) -> bool:
+    """Whether any of the outermost rows and columns of pixels is not white: three, as an edge may fall between letters."""
+    grey = np.asarray(picture.convert("L"))
+    return any((edge < 255).any() for edge in (grey[:3], grey[-3:], grey[:, :3], grey[:, -3:]))
+
+
+def test_a_label_longer_than_its_figure_has_ink_at_an_edge():
+    for label, is_cut in (("short", False), ("longer_than_a_column_has_room_for_" * 4, True)):
+        def draw(label=label):
+            figure, axes = drawing.canvas()
+            axes.set_title(label, loc="left")
+            return figure
+        png = drawing.render(draw, formats=["png"])["png"]
+        assert has_ink_at_an_edge(Image.open(io.BytesIO(png))) == is_cut
+
+
 def test_pages_and_paper_come_out_byte_for_byte(reproduced, exported, paper):
     """Both exports have made all pages, numbers and claims, which do not depend on the width."""
     (column, written), (page, _) = exported("column"), exported("page")
@@ -79,6 +104,16 @@ def test_pages_and_paper_come_out_byte_for_byte(reproduced, exported, paper):
     assert [name for name in sorted(names) if (column / name).read_bytes() != (page / name).read_bytes()] == []
     assert typeset.build(reproduced).read_bytes() == paper
     assert paper.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("wide", ["column", "page"])
+def test_each_exported_figure_is_that_of_a_run_at_its_width(reproduced, exported, wide):
+    drawn = {path.name: path for planned in reproduced for path in planned.folder.glob(f"figures/*-{wide}.*")}
+    figures = [path for path in exported(wide)[1] if path.suffix in (".svg", ".pdf", ".png")]
+    assert {f"{path.stem}-{wide}{path.suffix}" for path in figures} <= set(drawn)
+    assert len({path.stem for path in figures}) == len({path.stem for path in drawn.values()})
+    for path in figures:
+        assert path.read_bytes() == drawn[f"{path.stem}-{wide}{path.suffix}"].read_bytes(), path.name
 
 
 def test_the_paper_says_what_the_store_says(reproduced, paper):
