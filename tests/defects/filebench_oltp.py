@@ -87,8 +87,6 @@ DEFECTS = {
     "the library writes for nothing": (oltp_threads, "_library_ns", lambda m, writer, n: 0, "processors_are_accounted_for"),
     "the library pays for what was there": (oltp_threads, "_next_in_library", pays_for_one_write,
                                             "processors_are_accounted_for"),
-    "who waits for a processor overlooks those that only the kernel has": (
-        processors, "_without_holder", lambda p: processors.NOBODY, "processors_are_accounted_for"),
     "reads interrupt nobody": (oltp_disks, "_interrupt", lambda m, now, is_write: None, "each_command_interrupts_once"),
     "interrupts cost nobody anything": (oltp_disks, "kernel_work", lambda m, now, ns: now + ns,
                                         "processors_are_accounted_for"),

@@ -62,7 +62,7 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results,
     assert claims.targets().set_index("claim_id").loc["oltp-gain", "value"] == pytest.approx(12345.678 / 8543.3)
     again = predicted()
     pd.testing.assert_frame_equal(results, again)
-    assert claim_predictions.predictions(results, NOTEBOOK) == claim_predictions.predictions(again, NOTEBOOK)
+    assert repr(claim_predictions.predictions(results, NOTEBOOK)) == repr(claim_predictions.predictions(again, NOTEBOOK))
 
 
 def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monkeypatch):
