@@ -122,8 +122,9 @@ def one_to_one(x):
 
 
 def processors_are_accounted_for(x):
-    """A thread has a processor, or waits for one, or sleeps. Who waits does so as threads have all. All have computed for just as long as operations, the library's
-    writes and the transaction groups took, but for stretches that are not over. That is within the time that there is."""
+    """A thread has a processor, or waits for one, or sleeps. Who waits does so as threads have all. All have computed for
+    just as long as operations, the library's writes, the transaction groups and interrupts took, but for stretches that are
+    not over. That is within the time that there is."""
     m, p, w = x.machine, x.machine.processors, x.machine.workload
     holders, queued = [int(thread) for thread in p.holder if thread != NOBODY], list(chain(p.queue[0, 0], p.after))
     times = m.calendar.time[m.sources.writers:m.sources.writers + len(p.held)]
@@ -138,7 +139,8 @@ def processors_are_accounted_for(x):
     done = x.operations[:, oltp.CPU_NS].sum() + x.overhead_ns + written * w.write_ns + groups + of_takers
     at_most = (2 * 10**6 + LIBRARY_WRITES * w.write_ns) * len(holders)  # ns, of stretches that are not over
     return (sorted(holders) == np.flatnonzero(p.held != NOBODY).tolist() == np.flatnonzero(times != NEVER).tolist()
-            and len(set(queued + holders)) == len(queued + holders) and (len(holders) == len(p.holder) or not queued and not p.woken.any())
+            and len(set(queued + holders)) == len(queued + holders)
+            and (len(holders) == len(p.holder) or not (queued or p.woken.any()))
             and 0 <= x.cpu_ns - done <= at_most
             and x.cpu_ns - at_most <= m.settings.duration_ns * m.settings.n_cpus)
 

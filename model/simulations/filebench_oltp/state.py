@@ -285,7 +285,8 @@ def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
     bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "n_cpus": (1, MAX_CPUS),
               "sync_record_ns": (0, 10**9), "write_done_ns": (0, 10**9), "sync_indirect_ns": (0, 10**9),
-              "read_issue_ns": (0, 10**9), "read_done_ns": (0, 10**9), "memory_bytes": (2**22, 2**50), "warm_indirect": (0, 1), "keeps_records": (0, 1)}
+              "read_issue_ns": (0, 10**9), "read_done_ns": (0, 10**9), "memory_bytes": (2**22, 2**50),
+              "warm_indirect": (0, 1), "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value != int(value) or not low <= value <= high:

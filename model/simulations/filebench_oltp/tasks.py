@@ -117,8 +117,8 @@ def look(m, leaves, now, task):
 
 @part
 def read_came(m, now, task):
-    """The record is there: the shadow copies it when it has a processor. It has one if it has not slept. What it took to send
-    for blocks is counted here, too."""
+    """The record is there: the shadow copies it when it has a processor. It has one if it has not slept. What it took to
+    send for blocks is counted here, too."""
     thread = m.sources.shadows - m.sources.writers + task
     copy_ns = m.workload.read_ns + 2 * m.workload.proc_ns
     m.threads.stage[thread] = oltp.RETURNS

@@ -321,8 +321,8 @@ def test_a_taker_computes_less_where_posts_are_faster_than_it_can_look(site):
 
 
 def test_hardly_a_wake_is_lost_where_processors_are_mostly_idle(site):
-    """Four processors, a fifth busy: a taker looks after nearly as many posts as one that always has a processor. Services of
-    the disks differ, so that posts do not come together."""
+    """Four processors, a fifth busy: a taker looks after nearly as many posts as one that always has a processor. Services
+    of the disks differ, so that posts do not come together."""
     services_ns = stream(1, "services").integers(6_000_000, 10_000_000, 997)
     few, many = (run(site, n_cpus, drawn_ns=services_ns) for n_cpus in (4, MANY))
     assert few.cpu_ns < 0.25 * 4 * few.machine.settings.duration_ns
