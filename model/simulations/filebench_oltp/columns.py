@@ -16,8 +16,8 @@ TXGS = 11  # count of transaction groups written
 RECORDS_WRITTEN = 12  # records of transaction groups written
 INDIRECT_WRITTEN = 13  # indirect blocks of transaction groups written, counted without copies
 LONGEST_SYNC_NS = 14  # ns, of one transaction group
-READ_INTERRUPTS = 15  # commands of reads that disks have served
-WRITE_INTERRUPTS = 16  # likewise, of writes
+READ_INTERRUPTS = 15  # count of commands of reads that disks have served
+WRITE_INTERRUPTS = 16  # count of commands of writes that disks have served
 COUNTS = ("reads", "writes", "log_writes", "reads_done", "writes_done", "log_writes_done", "read_hits", "data_reads",
           "metadata_reads", "ios", "ios_done", "txgs", "records_written", "indirect_written", "longest_sync_ns",
           "read_interrupts", "write_interrupts")
