@@ -26,9 +26,16 @@ import simpy
 from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
 from model.simulations.filebench_oltp import columns as oltp
-from model.simulations.filebench_oltp.filebench import LOG_WRITER, Workload, draw_log_records, draw_records
+from model.simulations.filebench_oltp.filebench import (
+    LOG_WRITER,
+    Workload,
+    draw_log_records,
+    draw_records,
+    hog_of_shadow_ns,
+    hog_of_writer_ns,
+)
 from model.simulations.filebench_oltp.run import run, simulate, start_threads
-from model.simulations.filebench_oltp.state import DONE, Room, Settings, first_room, new_machine, new_site
+from model.simulations.filebench_oltp.state import DONE, MAX_CPUS, Room, Settings, first_room, new_machine, new_site
 from model.simulations.rules import rules_of
 from model.zfs.vdev.leaves import new_recorder
 from model.zfs.vdev.places import LEAF_SHIFT
@@ -121,7 +128,7 @@ class Network:
             if block not in self.status:
                 yield from self.read(block)
             self.n_reads += 1
-            yield self.env.timeout(self.workload.shadow_cpu_ns)
+            yield self.env.timeout(hog_of_shadow_ns(self.workload))
             for taker in self.takers:
                 yield from taker.post()
         raise RuntimeError("too few draws")
@@ -159,7 +166,7 @@ class Network:
                 self.write(i, self.base[file] + records[n], w.log_write_bytes // w.record_bytes if is_log else 1)
                 outstanding, n = outstanding + 1, n + 1
             if not is_log:
-                yield self.env.timeout(w.writer_cpu_ns)
+                yield self.env.timeout(hog_of_writer_ns(w))
                 yield from self.takers[i].take(w.writer_posts)
             half = max(1, outstanding // 2)
             if self.completed[i] < half:
@@ -206,8 +213,9 @@ def at_rest(site, rules, settings, more=2):
 def bench_against_simpy(report):
     """Both are made beforehand, and only run here."""
     service_ns = (-np.log1p(-stream(5, "services").random(2**16)) * 8e6).astype(np.int64)
-    site = new_site(Workload(), n_leaves=46)
-    settings = Settings(duration_ns=20 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1, keeps_records=0)
+    free = dict.fromkeys((name for name in Workload._fields if name.endswith("_ns")), 0)
+    site = new_site(Workload(**free | {"hog_ns": 100_000}), n_leaves=46)
+    settings = Settings(duration_ns=20 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1, keeps_records=0, n_cpus=MAX_CPUS)
     rules = only_queues(service_ns)
     n = round(simulate(site, rules, settings).operations_per_s * 20)
     took, status = seconds_of(run, 5, lambda: at_rest(site, rules, settings))

@@ -17,9 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
 from study.runs.plan import plan  # noqa: E402
 from study.runs.runner import run  # noqa: E402
 
-pytest_plugins = ["support.imported_runs"]
-# What starts and ends many processes by the clock comes last, when little else is under way.
-LAST = ("test_batch.py", "test_runner.py")
+pytest_plugins = ["support.imported_runs", "support.interpreted_tests"]
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
@@ -28,7 +26,7 @@ def pytest_collection_modifyitems(items):
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
 
     def place(item):
-        return item.path.name in LAST, -file_costs.seconds(item.path.stem.removeprefix("test_"), slow[item.path])
+        return -file_costs.seconds(item.path.stem.removeprefix("test_"), slow[item.path])
     items.sort(key=place)
 
 

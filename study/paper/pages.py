@@ -1,10 +1,11 @@
 """Executed notebooks as pages that any browser shows without the network: pictures lie in them, and no script of others."""
+import functools
 import os
 import re
 from collections.abc import Collection
 from pathlib import Path
 
-from study.project import NOTEBOOKS
+from study.project import NOTEBOOKS, digest
 from study.runs.plan import Plan
 
 # JupyterLab's look without RequireJS, MathJax and Mermaid, which come from elsewhere. No notebook has a formula.
@@ -16,11 +17,17 @@ LINK = re.compile(r'href="([^":#]+)(#[^"]*)?"')     # to a file: no address, no 
 def of_runs(plans: list[Plan], place: Path) -> dict[str, str]:
     """By its name in the folder `place`, the page of each of these finished runs. Links lead to places on a page, to pages
     beside it, or to where the project's files are from there."""
-    from nbconvert import HTMLExporter
-    exporter = HTMLExporter(raw_template=TEMPLATE, embed_images=True)
     names = {plan.name for plan in plans}
-    return {f"{plan.name}.html": with_links(exporter.from_filename(str(plan.folder / f"{plan.name}.ipynb"))[0], place, names)
-            for plan in plans}
+    files = {plan.name: plan.folder / f"{plan.name}.ipynb" for plan in plans}
+    return {f"{name}.html": with_links(page(str(file), digest([file.read_bytes()])), place, names)
+            for name, file in files.items()}
+
+
+@functools.lru_cache(maxsize=64)    # of all notebooks; a paper is built and compared, each time with its pages
+def page(file: str, content: str) -> str:
+    """The page of the executed notebook in a file whose content has this digest. Links are as they are in the notebook."""
+    from nbconvert import HTMLExporter
+    return HTMLExporter(raw_template=TEMPLATE, embed_images=True).from_filename(file)[0]
 
 
 def with_links(text: str, place: Path, names: Collection[str]) -> str:

@@ -9,10 +9,10 @@ from laws.filebench_oltp import LAWS
 from model.events import accounts
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp import disks as oltp_disks
-from model.simulations.filebench_oltp import filebench
+from model.simulations.filebench_oltp import filebench, processors
 from model.simulations.filebench_oltp import run as filebench_run
-from model.simulations.filebench_oltp import tasks as oltp_tasks
 from model.simulations.filebench_oltp import threads as oltp_threads
+from model.simulations.filebench_oltp import txgs as oltp_txgs
 from model.simulations.filebench_oltp.state import Settings, new_site
 from model.simulations.rules import rules_of
 from model.zfs.arc import arc, lists
@@ -25,7 +25,7 @@ from model.zfs.vdev.leaves import new_recorder
 
 WORKLOAD = filebench.Workload(file_bytes=2**24, n_files=2, n_shadows=30, n_writers=2, writes_per_burst=50,
                               writer_posts=100, writer_high_water=200, log_posts=320)
-SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000, memory_bytes=2**22)
+SETTINGS = Settings(n_leaves=3, duration_ns=700_000_000, txg_ns=200_000_000, memory_bytes=2**22, n_cpus=1)
 
 
 def late_area(account, now, n):
@@ -49,6 +49,18 @@ def takes_half(semaphores, taker):
     return filebench.take(semaphores, taker)
 
 
+def forgets_some(queue, after, i, real=processors.leave):
+    following = real(queue, after, i)
+    while following % 7 == 3:
+        following = real(queue, after, i)
+    return following
+
+
+def pays_for_one_write(threads, writer, real=oltp_threads._next_in_library):
+    real(threads, writer)
+    return 1
+
+
 def evicts_and_keeps_hold(arc_, node):
     if arc_.nodes[node, header.IS_METADATA]:
         arc_.scalars[scalar.META] -= arc_.nodes[node, header.N_BYTES]
@@ -57,7 +69,7 @@ def evicts_and_keeps_hold(arc_, node):
 
 DEFECTS = {
     "none": (filebench_run, "SECOND_NS", filebench_run.SECOND_NS, None),
-    "counts a read before its time": (oltp_tasks, "change_by", late_area, "little"),
+    "counts a read before its time": (oltp_threads, "change_by", late_area, "little"),
     "a pause is not noticed": (leaves, "pause", lambda drives, unit, now: None, "utilisation"),
     "who joined is never told": (oltp_disks, "block_came", forgets_joiners, "conservation"),
     "the second copy is never sent": (filebench_run, "sync_event", forgets_second_copy, "conservation"),
@@ -69,6 +81,16 @@ DEFECTS = {
     "what was written stays anonymous": (dbuf, "access", lambda *a: None, "only_dirty_blocks_are_anonymous"),
     "dirtying leaves a block where it is": (dbuf, "make_anonymous", lambda *a: None, "only_dirty_blocks_are_anonymous"),
     "a block holds nothing": (dbuf, "hold_above", lambda *a: None, "what_is_in_core_holds_what_is_above"),
+    "who waits for a processor is forgotten": (processors, "leave", forgets_some, "who_computes_has_a_processor"),
+    "the kernel's work costs nobody anything": (oltp_txgs, "kernel_work", lambda m, now, ns: now + ns,
+                                                "processors_are_accounted_for"),
+    "the library writes for nothing": (oltp_threads, "_library_ns", lambda m, writer, n: 0, "processors_are_accounted_for"),
+    "the library pays for what was there": (oltp_threads, "_next_in_library", pays_for_one_write,
+                                            "processors_are_accounted_for"),
+    "reads interrupt nobody": (oltp_disks, "_interrupt", lambda m, now, is_write: None, "each_command_interrupts_once"),
+    "interrupts cost nobody anything": (oltp_disks, "kernel_work", lambda m, now, ns: now + ns,
+                                        "processors_are_accounted_for"),
+    "/proc is read in no time": (oltp_threads, "with_proc", lambda m, n, ns: ns, "operations_fill_the_time"),
     "nothing is ever evicted": (arc, "_evict", lambda *a: None, "core_is_no_larger_than_c"),
 }
 

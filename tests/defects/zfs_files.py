@@ -32,10 +32,10 @@ SSD = Group(SsdParams(is_volatile=1, flush_ns=50_000))
 SOUND = {
     "one disk": {},
     "records of 128 KiB": {"record_bytes": 2**17},
-    "records of 1 MiB": {"record_bytes": 2**20, "name": "openzfs", "mix": ((WRITE, 1.0),), "n": 500, "n_pages": 20_000,
+    "records of 1 MiB": {"record_bytes": 2**20, "name": "openzfs", "mix": ((WRITE, 1.0),), "n": 500, "n_pages": 7000,
                          "n_processes": 4, "log_record_bytes": 2**20},
     "records of 2 MiB, log device": {"record_bytes": 2**21, "log_record_bytes": 2**21, "name": "openzfs",
-                                     "pool": Pool(SSD, SSD), "n": 60, "n_pages": 8192, "is_warm": 0},
+                                     "pool": Pool(SSD, SSD), "n": 60, "n_pages": 4096, "is_warm": 0},
     "mirrors": {"pool": Pool(Group(n_vdevs=2, vdev=vdev_params("mirror", 2))), "shares_cpus": 1},
     "RAID-Z": {"pool": Pool(Group(vdev=vdev_params("raidz1", 4)))},
     "RAID-Z with padding": {"pool": Pool(Group(vdev=vdev_params("raidz2", 5))), "name": "b141"},
@@ -46,16 +46,16 @@ SOUND = {
     "cold, with cache device": {"pool": Pool(Group(), SSD, SSD), "is_warm": 0, "memory_bytes": 2**26,
                                 "arc_max_bytes": 2**22},
     "onnv_69": {"name": "onnv_69"},
-    "spring of 2008": {"name": "b89", "n": 700, "mix": ((WRITE, 1.0),), "n_pages": 60_000, "n_processes": 2},
+    "spring of 2008": {"name": "b89", "n": 700, "mix": ((WRITE, 1.0),), "n_pages": 20_000, "n_processes": 2},
     "slim log, logbias=throughput": {"name": "b141", "logbias_throughput": 1},
-    "OpenZFS": {"name": "openzfs", "mix": ((WRITE, 1.0),), "n": 900, "n_pages": 20_000, "n_processes": 4,
+    "OpenZFS": {"name": "openzfs", "mix": ((WRITE, 1.0),), "n": 900, "n_pages": 7000, "n_processes": 4,
                 "memory_bytes": 2**26},
     "records of 4 KiB": {"record_bytes": 4096, "name": "openzfs_2019", "mix": ((WRITE, 1.0),), "n": 300, "n_processes": 4},
-    "OpenZFS of 2013": {"name": "openzfs_2013", "mix": ((WRITE, 1.0),), "n": 600, "n_pages": 20_000, "n_processes": 4},
+    "OpenZFS of 2013": {"name": "openzfs_2013", "mix": ((WRITE, 1.0),), "n": 600, "n_pages": 7000, "n_processes": 4},
     "OpenZFS, what the log writes in place": {"name": "openzfs", "logbias_throughput": 1, "log_record_bytes": 2**16},
     "primarycache=metadata": {"primarycache": METADATA_ONLY, "is_warm": 0},
     "a zvol": {"on_zvol": 1, "name": "openzfs_2017"},
-    "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 60_000, "n_processes": 2},
+    "writers only": {"mix": ((WRITE, 1.0),), "n": 700, "n_pages": 20_000, "n_processes": 2},
     "writers sleep": {"mix": ((WRITE, 1.0),), "n": 300, "n_pages": 20_000, "record_bytes": 2**17, "memory_bytes": 2**29,
                       "name": "b89", "n_processes": 8, "think_ns": SECOND // 100},
 }
@@ -165,7 +165,7 @@ def delays():
     transaction of its own and where all are one."""
     sleeps = {}
     for name in ("openzfs_2021", "openzfs"):
-        r = run(name=name, mix=((WRITE, 1.0),), n=300, n_pages=20_000, n_processes=4, memory_bytes=2**26, record_bytes=2048)
+        r = run(name=name, mix=((WRITE, 1.0),), n=300, n_pages=8000, n_processes=4, memory_bytes=2**26, record_bytes=2048)
         sleeps[name] = r.counts["sleeps"] / 300
     return sleeps
 

@@ -6,9 +6,12 @@ import numpy as np
 
 from model.devices import drive_columns as queued
 from model.events import accounts, ring
+from model.events.calendar import NEVER
 from model.events.queues import NOBODY
 from model.simulations.filebench_oltp import columns as oltp
+from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.state import AIO_TASKS
+from model.simulations.filebench_oltp.threads import LIBRARY_WRITES
 from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import ANONYMOUS, MFU, total_bytes
@@ -19,17 +22,29 @@ from model.zfs.vdev import cache_replay
 from model.zfs.vdev.cache_replay import COMPLETION, READ
 from model.zfs.vdev.leaves import FOR_LINE, FOR_TXG
 
+FREE = dict.fromkeys((name for name in Workload._fields if name.endswith("_ns")), 0)  # a workload that takes no CPU time
+MANY = 256  # processors, so that nobody waits for one
+
+
+def stages(x):
+    """What each shadow is at, at the end."""
+    m = x.machine
+    return m.threads.stage[m.sources.shadows - m.sources.writers:]
+
 
 def reading(x):
-    """The shadows that are reading at the end."""
-    return np.flatnonzero(x.machine.threads.next_taker > x.machine.workload.n_writers)
+    """The shadows that are reading at the end: those that wait for blocks, and those that copy them."""
+    has_begun = x.machine.threads.n_done[:x.machine.workload.n_shadows] > 0
+    return np.flatnonzero(has_begun & np.isin(stages(x), (oltp.BEGINS, oltp.RETURNS)))
 
 
 def little(x):
-    """The integral of the number of reads under way is the sum of the times that they have been under way."""
+    """The integral of the number of reads under way is the sum of the times that they have been under way. Beside their
+    responses that is the reading of /proc."""
     m = x.machine
     under_way = m.settings.duration_ns - m.tasks.rows[reading(x), oltp.BEGAN]
-    return m.tally.under_way[accounts.AREA] == x.response_ns.sum() + under_way.sum()
+    proc_ns = 2 * m.workload.proc_ns * x.counts["reads_done"]
+    return m.tally.under_way[accounts.AREA] == x.response_ns.sum() + proc_ns + under_way.sum()
 
 
 def utilisation(x):
@@ -71,14 +86,16 @@ def waiters(x):
 
 
 def waiting_tasks(x):
-    """Tasks that wait for an I/O or several, or for who waits for one, or are ready; as a list, to notice double ones."""
+    """Tasks that wait for an I/O or several, or for who waits for one, or are ready, or whose shadow copies what has come;
+    as a list, to notice double ones."""
     leaves, tasks = x.leaves, x.machine.tasks
     of_task = Counter(waiter >> leaves.waiter_shift for waiter in waiters(x))
     first = [task for task, n in of_task.items() if n == leaves.n_awaited[task]]
     taken, put = tasks.n_ready[ring.TAKEN], tasks.n_ready[ring.PUT]
     ready = [int(tasks.ready[i & (len(tasks.ready) - 1)]) for i in range(taken, put)]
     before = tasks.rows[:, oltp.JOINED_BEFORE]
-    return first + ready + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
+    copied = [int(i) for i in np.flatnonzero(stages(x) == oltp.RETURNS)]
+    return first + ready + copied + [joiner for task in first for joiner in chain(tasks.rows[task, oltp.JOINED], before)]
 
 
 def tasks_under_way(x):
@@ -102,6 +119,61 @@ def one_to_one(x):
     """As many writes as reads, but for the burst at the start and the posts on their way."""
     w = x.machine.workload
     return abs(x.counts["writes"] - x.counts["reads"]) <= w.n_writers * 100 + w.n_shadows
+
+
+def processors_are_accounted_for(x):
+    """A thread has a processor, or waits for one, or sleeps. Who waits does so as threads have all. All have computed for
+    just as long as operations, the library's writes, the transaction groups and interrupts took, but for stretches that are
+    not over. That is within the time that there is."""
+    m, p, w = x.machine, x.machine.processors, x.machine.workload
+    holders, queued = [int(thread) for thread in p.holder if thread != NOBODY], list(chain(p.queue[0, 0], p.after))
+    times = m.calendar.time[m.sources.writers:m.sources.writers + len(p.held)]
+    written = x.counts["writes"] + w.log_write_bytes // w.record_bytes * x.counts["log_writes"]
+    groups = (x.counts["records_written"] * m.settings.sync_record_ns
+              + x.counts["indirect_written"] * m.settings.sync_indirect_ns
+              + x.counts["read_interrupts"] * m.settings.read_done_ns
+              + x.counts["write_interrupts"] * m.settings.write_done_ns)
+    sleepers = np.flatnonzero(m.threads.stage[:w.n_writers + 1] == oltp.IS_WOKEN)  # or they wait to look for the last time
+    of_takers = (m.tally.wakes - m.tally.earlier_wakes).sum() - np.isin(queued, sleepers).sum()
+    of_takers = of_takers * w.wake_ns + len(sleepers) * (w.post_ns + 2 * w.proc_ns)
+    done = x.operations[:, oltp.CPU_NS].sum() + x.overhead_ns + written * w.write_ns + groups + of_takers
+    at_most = (2 * 10**6 + LIBRARY_WRITES * w.write_ns) * len(holders)  # ns, of stretches that are not over
+    return (sorted(holders) == np.flatnonzero(p.held != NOBODY).tolist() == np.flatnonzero(times != NEVER).tolist()
+            and len(set(queued + holders)) == len(queued + holders)
+            and (len(holders) == len(p.holder) or not (queued or p.woken.any()))
+            and 0 <= x.cpu_ns - done <= at_most
+            and x.cpu_ns - at_most <= m.settings.duration_ns * m.settings.n_cpus)
+
+
+def who_computes_has_a_processor(x):
+    """Or waits for one: nobody is forgotten. Threads of the library compute while they have writes."""
+    m, p, w = x.machine, x.machine.processors, x.machine.workload
+    library, first = m.sources.library - m.sources.writers, m.sources.shadows - m.sources.writers
+    at_work = [*np.flatnonzero(np.isin(m.threads.stage[:w.n_writers + 1], (oltp.HANDS_OVER, oltp.HOGS, oltp.BLOCKS))),
+               *library + np.flatnonzero(m.threads.handed_over),
+               *first + np.flatnonzero(np.isin(stages(x), (oltp.RETURNS, oltp.COMPUTES, oltp.HAS_POSTED)))]
+    return set(at_work) <= set(p.holder.tolist()) | set(chain(p.queue[0, 0], p.after))
+
+
+def operations_fill_the_time(x):
+    """Each thread is at one operation or another from the start to the end, and reads /proc before and behind it. Readers
+    come after writers at the start, and may wait for their first processor."""
+    m, w = x.machine, x.machine.workload
+    first, is_reading = m.sources.shadows - m.sources.writers, reading(x)
+    began = m.threads.began.copy()  # the operation under way
+    began[first + is_reading] = m.tasks.rows[is_reading, oltp.BEGAN]
+    spent = x.operations[:, oltp.RESPONSE_NS] + 2 * w.proc_ns * x.operations[:, oltp.N_RETURNED]
+    of_writers = spent[oltp.WRITE:].sum() - began[:w.n_writers + 1].sum()
+    of_shadows = spent[:oltp.WRITE].sum() - began[first:].sum()
+    return of_writers == 0 and 0 <= -of_shadows <= w.n_shadows * 10**7
+
+
+def each_command_interrupts_once(x):
+    """What writes groups is no more commands than blocks on single disks, with two copies of indirect ones."""
+    c, is_single = x.counts, x.leaves.vdev.n_children == 1
+    n_copies = c["records_written"] + 2 * c["indirect_written"]
+    return (c["read_interrupts"] + c["write_interrupts"] == x.n_served.sum()
+            and (c["write_interrupts"] <= n_copies or not is_single))
 
 
 def replays(x):
@@ -181,7 +253,8 @@ def what_is_in_core_holds_what_is_above(x):
 
 LAWS = {law.__name__: law for law in (little, utilisation, conservation, one_to_one, replays, holds_are_accounted_for,
                                       bytes_are_accounted_for, only_dirty_blocks_are_anonymous, core_is_no_larger_than_c,
-                                      what_is_in_core_holds_what_is_above)}
+                                      processors_are_accounted_for, who_computes_has_a_processor, operations_fill_the_time,
+                                      each_command_interrupts_once, what_is_in_core_holds_what_is_above)}
 
 
 def mva(n_customers, think_s, demands_s):

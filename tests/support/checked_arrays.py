@@ -13,34 +13,34 @@ import numpy as np
 import model
 from model.jit import decorators
 
+WITHOUT_SIGN = {slice, np.ndarray}
+
 
 class Checked(np.ndarray):
-    """So is every view of it. Its two methods are short, as they are called millions of times."""
+    """So is every view of it. Its two methods call nothing that they need not, as they are called millions of times."""
 
-    def __getitem__(self, i, get=np.ndarray.__getitem__):
+    def __getitem__(self, i, get=np.ndarray.__getitem__, without_sign=WITHOUT_SIGN):
         kind = type(i)
         if kind is tuple:
-            check(i)
-        elif kind not in WITHOUT_SIGN and i < 0:
+            for part in i:
+                if type(part) not in without_sign and part < 0:
+                    refuse(i)
+        elif kind not in without_sign and i < 0:
             refuse(i)
         return get(self, i)
 
-    def __setitem__(self, i, value, put=np.ndarray.__setitem__):
+    def __setitem__(self, i, value, put=np.ndarray.__setitem__, without_sign=WITHOUT_SIGN):
         kind = type(i)
         if kind is tuple:
-            check(i)
-        elif kind not in WITHOUT_SIGN and i < 0:
+            for part in i:
+                if type(part) not in without_sign and part < 0:
+                    refuse(i)
+        elif kind not in without_sign and i < 0:
             refuse(i)
         put(self, i, value)
 
 
-WITHOUT_SIGN = {slice, np.ndarray, Checked}
-
-
-def check(parts):
-    for part in parts:
-        if type(part) not in WITHOUT_SIGN and part < 0:
-            refuse(parts)
+WITHOUT_SIGN.add(Checked)
 
 
 def refuse(i):

@@ -128,7 +128,7 @@ def devices():
 
 
 def file_systems():
-    rules, few = rules_of("onnv_69"), oltp_defects.WORKLOAD._replace(n_shadows=2, n_writers=1, file_bytes=2**22)
+    rules, few = rules_of("onnv_69"), oltp_defects.WORKLOAD._replace(n_shadows=1, n_writers=1, file_bytes=2**22)
     for n, vdev, workload, duration_ns in ((3, vdev_params("single", 1), few, 1_010 * MS),
                                            (4, vdev_params("raidz1", 4), oltp_defects.WORKLOAD, 60 * MS)):
         site = new_site(workload, n, vdev=vdev)
@@ -155,7 +155,7 @@ def databases():
     database, settings = pgbench(1, 10**4, postgres_defects.CPU_NS), postgres_defects.SETTINGS
     postgres_defects.SETTINGS = settings._replace(duration_ns=1_200 * MS)
     postgres_defects.observe(database)
-    settings = settings._replace(duration_ns=1_400 * MS, checkpoint_segments=3.0)
+    settings = settings._replace(duration_ns=1_100 * MS, checkpoint_segments=3.0)
     simulate_postgres(database, settings._replace(is_sorted=1, commit_delay_ns=1000, commit_siblings=1))
     simulate_postgres(database, settings._replace(is_warm=AT_WORK, interval_transactions=50, duration_ns=60 * MS))
     for store in stores(database, settings):
@@ -189,8 +189,8 @@ def stores(database, settings):
 
 
 def allocators():
-    aged_pool_laws.every_record_has_its_own_place()
-    aged_pool_laws.what_is_kept_goes_on_as_it_would_have()
+    aged_pool_laws.every_record_has_its_own_place(eras=("b141",))
+    aged_pool_laws.what_is_kept_goes_on_as_it_would_have(eras=("b141",))
     count_bytes(aged_pool_laws.a_pool("b103")[0], np.array([-1, 0, 2**15]))
     for story in metaslab_stories.STORIES.values():
         if not hasattr(story, "hypothesis"):  # once is enough
@@ -229,7 +229,7 @@ def appliances():
     for has_slog in (0, 1):
         site = order_entry_pools.site_of(order_entry_defects.TINY._replace(has_slog=has_slog), n_other=20 * has_slog)
         rewrite(site, 300, window(site, 0, 250 * MS), 1, "ageing")
-    test_exchange.seen(test_exchange.SMALL._replace(n_records=2**10, n_users=2), seconds=2)
+    test_exchange.seen(test_exchange.SMALL._replace(n_records=2**10, n_users=2), seconds=1)
 
 
 def main():

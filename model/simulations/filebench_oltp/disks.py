@@ -6,6 +6,7 @@ from model.events.queues import NOBODY
 from model.jit import part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_ends
+from model.simulations.filebench_oltp.processors import kernel_work
 from model.simulations.filebench_oltp.tasks import block_came
 from model.structures.sentinels import NIL
 from model.zfs.dmu.dbuf import copy_written
@@ -15,10 +16,18 @@ from model.zfs.vdev.leaves import FOR_TXG, answered, disk_done, has_come, releas
 @part
 def _txg_write_done(m, now, io):
     """An I/O of a block of the syncing group is done. The last one of all wakes the sync thread."""
-    copy_written(m, now, int(m.entry_of[io]), 1)
+    entry = int(m.entry_of[io])
+    copy_written(m, now, entry, 1)
     m.txgs.n_pending[0] -= 1
     if m.txgs.n_pending[0] == 0 and m.txgs.cursor[0] == NIL:
         set_time(m.calendar, m.sources.sync, now)
+
+
+@part
+def _interrupt(m, now, is_write):
+    """A processor completes what a disk has served. Nobody waits for that: what the I/Os were for goes on at once."""
+    m.tally.counts[oltp.WRITE_INTERRUPTS if is_write else oltp.READ_INTERRUPTS] += 1
+    kernel_work(m, now, m.settings.write_done_ns if is_write else m.settings.read_done_ns)
 
 
 @part
@@ -26,6 +35,7 @@ def disk_event(m, leaves, now, leaf):
     """A disk has served a unit: tell whoever waited. Returns `leaf` if there is more for it to do, else -1."""
     unit_ends(m, leaves, leaves.drives.commands[leaf, 0])
     io = disk_done(leaves, now, leaf)
+    _interrupt(m, now, leaves.owner[io] == FOR_TXG)
     while io != NIL:
         m.tally.counts[oltp.IOS_DONE] += 1
         if leaves.owner[io] == FOR_TXG:

@@ -1,11 +1,16 @@
 """The OLTP workload of FileBench (oltp.f, 1.16): who reads and writes, and how semaphores tie them together.
 
-    shadow     read a record; use the CPU; post to the log writer; post to every database writer
-    writer     write 100 records (asynchronously); use the CPU; take 1000 posts; wait for half of the writes
+    shadow     read a record; compute; post to the log writer; post to every database writer
+    writer     write 100 records (asynchronously); compute; take 1000 posts; wait for half of the writes
     log writer write 256 KiB (asynchronously); wait for half of the writes; take 3200 posts
 
 All loop for ever. A thread reads or writes a file at a time, in turn, at a place drawn uniformly; the very last record
 of a file never comes. So there are 100 x 10 writes for 1000 reads, whatever the machine does.
+
+An asynchronous write is handed over to a thread of the library, which writes (aio.c of 2008: the kernel's own asynchronous
+I/O refuses files of ZFS). Each writer is a process, and has one such thread here; the library has 4 to 256. Around each
+operation FileBench reads the CPU times of its thread from /proc (flowop.c). One of the two readings falls into the time of
+the operation, the other one into that of none.
 
 A taker has two semaphores of its own: *posts* (starts at 0), and *room* (starts at its high water). A poster adds a
 post and takes a room, in one step, and sleeps while there is no room. A taker first makes as much room as it wants
@@ -24,6 +29,8 @@ from model.jit import kernel
 from model.jit.lent_memory import empty
 
 LOG_WRITER = 0
+THOUSANDS_OF_HOG_NS = 20
+WRITER_HOG_THOUSANDS = 10  # oltp.f 1.16
 MAX_BURST = 128  # writes of a database writer: AIO_TASKS of `state` are twice as many
 
 
@@ -42,8 +49,16 @@ class Workload(NamedTuple):
     writer_high_water: int = 2000
     log_posts: int = 3200
     log_high_water: int = 1000
-    shadow_cpu_ns: int = 100_000  # per loop: hog of 20 000 turns, read of 8 KiB, 11 posts; range: data/priors.toml
-    writer_cpu_ns: int = 1_000_000  # per burst: 100 asynchronous writes and a hog of 10 000 turns
+    # CPU times in ns; ranges for the machine of the document: data/priors.toml
+    hog_thousands: int = 20  # thousand turns of a shadow; of a writer WRITER_HOG_THOUSANDS
+    hog_ns: int = 39_000  # for 20 000 turns
+    read_ns: int = 23_000  # to copy a record that is in core
+    post_ns: int = 3_000  # to post to a taker: look up its semaphores, and change them
+    wake_ns: int = 3_000  # of a taker that a post wakes
+    proc_ns: int = 3_400  # to read the times of a thread from /proc
+    handover_ns: int = 5_000  # to hand over an asynchronous write
+    write_ns: int = 20_000  # of the thread that writes a record
+    reap_ns: int = 700  # to reap a write that is completed
 
 
 class Semaphores(NamedTuple):
@@ -56,6 +71,18 @@ class Semaphores(NamedTuple):
     first: np.ndarray  # the poster that has slept longest, or NOBODY
     last: np.ndarray
     following: np.ndarray  # per poster: the poster that came to sleep next
+
+
+@kernel
+def hog_of_shadow_ns(workload):
+    """CPU time of its hog, ns."""
+    return workload.hog_ns * workload.hog_thousands // THOUSANDS_OF_HOG_NS
+
+
+@kernel
+def hog_of_writer_ns(workload):
+    """Likewise, of a database writer."""
+    return workload.hog_ns * WRITER_HOG_THOUSANDS // THOUSANDS_OF_HOG_NS
 
 
 @kernel
@@ -153,7 +180,7 @@ def draw_log_records(workload: Workload, seed: int, n: int) -> np.ndarray:
 
 def check_workload(workload):
     """Raise ValueError with one sentence unless there can be such a run."""
-    bounds = {"n_shadows": 0, "n_writers": 0, "shadow_cpu_ns": 0, "writer_cpu_ns": 0}
+    bounds = {"n_shadows": 0, "n_writers": 0} | dict.fromkeys((name for name in workload._fields if name.endswith("_ns")), 0)
     for name, value in workload._asdict().items():
         if value != int(value) or not bounds.get(name, 1) <= value <= 2**50:
             raise ValueError(f"{name} of the workload is {value}, but it must be a whole number from "

@@ -6,16 +6,20 @@
                  v                                                              dirty in core, until every 5 s
                pool (vdev cache, vdev queue, disk)  <---  records, and all blocks above  ---  the transaction group
 
-Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
-groups, that of the ARC, the writers (the log writer first), the shadows. All that follows at once, in no time, is done
-before the next event: tasks that can go on stand in a ring, first come, first served.
+Sources of events, in the order in which equal times are served:
+disks; the sync thread; the timer of transaction groups; that of the ARC; writers, the log writer first; threads of the
+library that write for them; shadows.
+All that follows at once, in no time, is done before the next event. Tasks that can go on stand in a ring, first come,
+first served.
 
 What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). A task that wants a block that is
 being read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end;
 with a few GB written into a pool of terabytes, first fit would hardly come back to it either.
 
-Left out: the CPUs as a resource (threads never wait for one); the writes of a transaction group beyond the files' own
-blocks (dnodes, space maps, uberblock, cache flush); throttling of writers, access times (atime) of files.
+Threads compute on processors and wait for them (`model.simulations.filebench_oltp.processors`).
+
+Left out: the writes of a transaction group beyond the files' own blocks (dnodes, space maps, uberblock, cache flush);
+throttling of writers, access times (atime) of files.
 """
 
 from typing import NamedTuple
@@ -34,6 +38,7 @@ from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import unit_starts
 from model.simulations.filebench_oltp.disks import disk_event
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
+from model.simulations.filebench_oltp.processors import OVERHEAD, seize
 from model.simulations.filebench_oltp.state import (
     DONE,
     OUT_OF_DRAWS,
@@ -50,8 +55,14 @@ from model.simulations.filebench_oltp.state import (
     first_room,
     new_machine,
 )
-from model.simulations.filebench_oltp.tasks import finish_read, finish_write, look
-from model.simulations.filebench_oltp.threads import shadow_event, writer_event
+from model.simulations.filebench_oltp.tasks import finish_write, look, read_came, sleeps
+from model.simulations.filebench_oltp.threads import (
+    LIBRARY_WRITES,
+    hand_over_ns,
+    library_event,
+    shadow_event,
+    writer_event,
+)
 from model.simulations.filebench_oltp.txgs import sync_event, timer_event
 from model.simulations.rules import Rules
 from model.structures.sentinels import NIL
@@ -111,8 +122,10 @@ def _draws_left(sources, workload, threads, source):
     """Whether the thread at `source` can draw as often as it may at its next event."""
     if source >= sources.shadows:
         return threads.n_done[source - sources.shadows] < threads.shadow_records.shape[1]
-    writer = source - sources.writers
-    n = threads.n_done[workload.n_shadows + writer] + workload.writes_per_burst
+    if source < sources.library:
+        return True
+    writer = source - sources.library
+    n = threads.n_done[workload.n_shadows + writer] + LIBRARY_WRITES
     return n < len(threads.log_records) if writer == LOG_WRITER else n < threads.writer_records.shape[1]
 
 
@@ -144,10 +157,13 @@ def run(m, leaves):
         if is_task:
             task = ring.take(tasks.ready, tasks.n_ready)
             has_all = look(m, leaves, now, task)
-            if has_all and tasks.rows[task, oltp.WRITER] == NOBODY:
-                finish_read(m, now, task)
+            if tasks.rows[task, oltp.WRITER] != NOBODY:
+                if has_all:
+                    finish_write(m, now, task)
             elif has_all:
-                finish_write(m, now, task)
+                read_came(m, now, task)
+            else:
+                sleeps(m, now, task)
         else:
             if calendar.time[source] >= m.settings.duration_ns:
                 change_by(m.tally.under_way, m.settings.duration_ns, 0)
@@ -166,8 +182,10 @@ def run(m, leaves):
                 timer_event(m, now)
             elif source == sources.reclaim:
                 reclaim_event(m, now)
-            elif source < sources.shadows:
+            elif source < sources.library:
                 writer_event(m, now, source - sources.writers)
+            elif source < sources.shadows:
+                library_event(m, now, source - sources.library)
             else:
                 shadow_event(m, now, source - sources.shadows)
         if leaf >= 0 or leaves.n_out[0] > 0:
@@ -192,6 +210,9 @@ class Result(NamedTuple):
     n_served: np.ndarray  # per disk: units
     per_second: np.ndarray  # [row, second]: operations completed; see oltp.READS_IN
     core_bytes: int
+    operations: np.ndarray  # [operation, column] of FileBench: see oltp.OPERATIONS, oltp.N_RETURNED
+    cpu_ns: int  # of all processors
+    overhead_ns: int  # of it what FileBench does itself, outside of any operation
     machine: Machine
     leaves: Leaves
 
@@ -207,12 +228,12 @@ def preallocated_core(site: Site, memory_bytes: int) -> Arc:
 
 
 def start_threads(m: Machine) -> None:
-    """Set the calendar: threads begin at 0; the first transaction group ends after its time."""
+    """Set the calendar: threads want a processor at 0, writers first; the first transaction group ends after its time."""
     for writer in range(m.workload.n_writers + 1):
         if m.workload.n_shadows or writer != LOG_WRITER:
-            set_time(m.calendar, m.sources.writers + writer, 0)
+            seize(m, 0, writer, hand_over_ns(m, writer))
     for shadow in range(m.workload.n_shadows):
-        set_time(m.calendar, m.sources.shadows + shadow, 0)
+        seize(m, 0, m.sources.shadows - m.sources.writers + shadow, 0)
     set_time(m.calendar, m.sources.timer, m.settings.txg_ns)
     set_time(m.calendar, m.sources.reclaim, SECOND_NS)
     if m.settings.warm_indirect:
@@ -229,8 +250,9 @@ def _result(m, leaves):
         operations_per_s=done / seconds, reads_per_s=n / seconds, response_ns=tally.response_ns[:n],
         response_at=tally.response_at[:n], counts=counts, outcomes=leaves.outcomes,
         busy_ns=busy_until(leaves.drives, m.settings.duration_ns), served_bytes=units[:, queued.SERVED_BYTES],
-        n_served=units[:, queued.N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)), machine=m,
-        leaves=leaves)
+        n_served=units[:, queued.N_SERVED], per_second=tally.per_second, core_bytes=int(total_bytes(m.arc)),
+        operations=tally.operations, cpu_ns=int(m.processors.used_ns[:OVERHEAD].sum()),
+        overhead_ns=int(m.processors.used_ns[OVERHEAD]), machine=m, leaves=leaves)
 
 
 def simulate(site: Site, rules: Rules, settings: Settings | None = None, seed: int = 0, recorder: Recorder | None = None,

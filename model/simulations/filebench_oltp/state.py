@@ -25,6 +25,7 @@ from model.simulations.filebench_oltp.filebench import (
     new_semaphores,
     records_per_file,
 )
+from model.simulations.filebench_oltp.processors import Processors, new_processors
 from model.simulations.rules import Rules
 from model.zfs.arc.arc import ArcParams, arc_params, copy_arc, greatest_c, new_arc
 from model.zfs.arc.lists import Arc
@@ -42,6 +43,7 @@ from model.zfs.dmu.layout import (
     new_space,
     number_blocks,
 )
+from model.zfs.txg.write_issue import IssueParams, n_threads
 from model.zfs.vdev import owner_columns as of_io
 from model.zfs.vdev.leaves import Leaves, Recorder, new_leaves
 from model.zfs.vdev.places import SINGLE_DISK
@@ -50,11 +52,9 @@ from model.zfs.vdev.raid import VdevParams
 # How a run ended.
 DONE, OUT_OF_DRAWS, OUT_OF_IOS, OUT_OF_ENTRIES, OUT_OF_NODES, OUT_OF_SPACE = 0, 1, 2, 3, 4, 5
 
-# What a writer does at its next event; a shadow always posts.
-ISSUE, TAKE, REAP = 0, 1, 2
-
 SPARE_NODES = 2**10  # headers of the ARC beyond one for every block: more than an event may take
 AIO_TASKS = 256  # of a writer: it never has 200 outstanding, as it waits for half of them
+MAX_CPUS = 256
 
 
 class Settings(NamedTuple):
@@ -64,9 +64,13 @@ class Settings(NamedTuple):
     n_leaves: int = 46
     duration_ns: int = 120 * 10**9
     txg_ns: int = 5 * 10**9  # txg_time; spec 5.6
-    sync_record_ns: int = 15_000  # of CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
+    n_cpus: int = 4  # processors: an X4500 has two dual-core Opterons
+    issue: IssueParams = IssueParams()  # of the build: threads that compress, check-sum and allocate a group's blocks
+    sync_record_ns: int = 15_000  # of their CPU, to check-sum and allocate 8 KiB: 0.5 to 1 GB/s
+    write_done_ns: int = 15_000  # of CPU, when a disk has served a command that writes
     sync_indirect_ns: int = 80_000  # to compress 16 KiB as well, 200 MB/s
-    read_io_ns: int = 0  # of CPU, for a record that comes from a disk, beyond the loop's own read
+    read_issue_ns: int = 0  # of a reader's CPU, for each block that it sends for
+    read_done_ns: int = 0  # of CPU, when a disk has served a command that reads
     memory_bytes: int = 16 * 2**30  # B, physical: of the machine of 2007; the ARC may have all but 1 GiB of it
     warm_indirect: int = 0  # 1: all indirect blocks are in core at the start
     keeps_records: int = 1  # 0: nothing that is read stays in core
@@ -101,7 +105,11 @@ class Threads(NamedTuple):
 
     n_done: np.ndarray  # per thread, shadows first, then writers: operations drawn
     next_taker: np.ndarray  # per shadow: whom it posts to next
-    stage: np.ndarray  # per writer: ISSUE, TAKE or REAP
+    stage: np.ndarray  # per thread, in the order of their sources: what it is at; see oltp.BEGINS, oltp.HANDS_OVER
+    began: np.ndarray  # ns, likewise: when its operation began
+    was_in_core: np.ndarray  # per shadow: 1 if what it reads was
+    handed_over: np.ndarray  # per writer: writes that no thread of the library has begun
+    in_stretch: np.ndarray  # per writer: of them, those that its thread of the library now computes for
     outstanding: np.ndarray  # per writer: writes not reaped
     completed: np.ndarray  # per writer: of them completed
     reaping: np.ndarray  # per writer: completions it sleeps for, or 0
@@ -121,6 +129,9 @@ class Tally(NamedTuple):
     copy_read: np.ndarray  # per indirect block: which copy is read, 0 or 1; drawn
     n_rewritten: np.ndarray  # per indirect block: children rewritten in this run
     sync_began: np.ndarray  # one element: ns
+    operations: np.ndarray  # [operation, column]; see oltp.READ, oltp.N_RETURNED
+    wakes: np.ndarray  # per taker: how often a post woke it
+    earlier_wakes: np.ndarray  # likewise, until it last took
 
 
 class Sources(NamedTuple):
@@ -130,6 +141,7 @@ class Sources(NamedTuple):
     timer: int
     reclaim: int
     writers: int  # the first one, the log writer
+    library: int  # the first one: threads that write for a writer
     shadows: int  # the first one
 
 
@@ -149,6 +161,8 @@ class Machine(NamedTuple):
     threads: Threads
     semaphores: Semaphores
     txgs: Txgs
+    sync_free: np.ndarray  # ns, per thread that writes a transaction group: when it is free
+    processors: Processors
     calendar: Calendar
     sources: Sources
     tally: Tally
@@ -206,10 +220,12 @@ def _new_threads(workload, seed, n_draws):
     shadows, writers = draw_records(workload, seed, n_draws)
     if workload.n_writers:
         writers = draw_records(workload._replace(n_shadows=0), seed, n_draws * max(1, workload.n_shadows // 10 + 1))[1]
-    log = draw_log_records(workload, seed, 16 + n_draws)
+    log, n_threads = draw_log_records(workload, seed, 16 + n_draws), workload.n_shadows + 2 * n_writers
     return Threads(
         n_done=np.zeros(workload.n_shadows + n_writers, np.int64), next_taker=np.full(workload.n_shadows, NOBODY),
-        stage=np.zeros(n_writers, np.int64), outstanding=np.zeros(n_writers, np.int64),
+        stage=np.zeros(n_threads, np.int64), began=np.zeros(n_threads, np.int64),
+        was_in_core=np.zeros(workload.n_shadows, np.int64), handed_over=np.zeros(n_writers, np.int64),
+        in_stretch=np.zeros(n_writers, np.int64), outstanding=np.zeros(n_writers, np.int64),
         completed=np.zeros(n_writers, np.int64), reaping=np.zeros(n_writers, np.int64), shadow_records=shadows,
         writer_records=writers, log_records=log)
 
@@ -223,7 +239,9 @@ def _new_tally(settings, workload, files, seed, n_draws):
         counts=np.zeros(len(oltp.COUNTS), np.int64), response_ns=empty(n_reads, np.int64),
         response_at=empty(n_reads, np.int64), under_way=np.zeros(accounts.N_ELEMENTS, np.int64),
         per_second=np.zeros((oltp.N_IN, seconds), np.int64), copy_read=copy_read,
-        n_rewritten=np.zeros(n_indirect, np.int64), sync_began=np.zeros(1, np.int64))
+        n_rewritten=np.zeros(n_indirect, np.int64), sync_began=np.zeros(1, np.int64),
+        operations=np.zeros((len(oltp.OPERATIONS), oltp.N_OF_OPERATION), np.int64),
+        wakes=np.zeros(workload.n_writers + 1, np.int64), earlier_wakes=np.zeros(workload.n_writers + 1, np.int64))
 
 
 def check_space(space: Space, drive: Drive) -> None:
@@ -247,7 +265,9 @@ def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: R
     n_indirect = files.n_blocks - files.n_records
     n_nodes = max(room.n_nodes, n_indirect + SPARE_NODES if settings.warm_indirect else 0)
     n = settings.n_leaves
-    sources = Sources(sync=n, timer=n + 1, reclaim=n + 2, writers=n + 3, shadows=n + 4 + workload.n_writers)
+    n_writers = workload.n_writers + 1
+    sources = Sources(sync=n, timer=n + 1, reclaim=n + 2, writers=n + 3, library=n + 3 + n_writers,
+                      shadows=n + 3 + 2 * n_writers)
     return Machine(
         settings=settings, workload=workload, files=files, sizes=site.sizes, layout=site.layout, space=space,
         arc_params=cache,
@@ -255,16 +275,18 @@ def new_machine(site: Site, rules: Rules, settings: Settings, seed: int, room: R
                    else copy_arc(core, files.n_blocks + SPARE_NODES),
         entry_of=leaves.queue.own[:, of_io.ENTRY], tasks=tasks, threads=_new_threads(workload, seed, room.n_draws),
         semaphores=new_semaphores(workload), txgs=new_txgs(n_indirect, room.n_entries),
+        sync_free=np.zeros(n_threads(settings.issue, settings.n_cpus, is_compressed_record=False), np.int64),
+        processors=new_processors(settings.n_cpus, workload.n_shadows + 2 * n_writers, n_writers),
         calendar=new_calendar(sources.shadows + workload.n_shadows), sources=sources,
         tally=_new_tally(settings, workload, files, seed, room.n_draws)), leaves
 
 
 def check_settings(settings: Settings, site: Site) -> None:
     """Raise ValueError with one sentence unless there can be such a run."""
-    bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "sync_record_ns": (0, 10**9),
-              "sync_indirect_ns": (0, 10**9), "read_io_ns": (0, 10**9), "memory_bytes": (2**22, 2**50),
-              "warm_indirect": (0, 1),
-              "keeps_records": (0, 1)}
+    bounds = {"n_leaves": (1, 2**14), "duration_ns": (1, 10**13), "txg_ns": (10**6, 10**13), "n_cpus": (1, MAX_CPUS),
+              "sync_record_ns": (0, 10**9), "write_done_ns": (0, 10**9), "sync_indirect_ns": (0, 10**9),
+              "read_issue_ns": (0, 10**9), "read_done_ns": (0, 10**9), "memory_bytes": (2**22, 2**50),
+              "warm_indirect": (0, 1), "keeps_records": (0, 1)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value != int(value) or not low <= value <= high:

@@ -5,14 +5,13 @@ reader.
 """
 
 from model.events import ring
-from model.events.accounts import change_by
-from model.events.calendar import set_time
 from model.events.clock import SECOND_NS
 from model.events.queues import NOBODY
 from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
-from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read, next_read_begins
+from model.simulations.filebench_oltp.cpu_prefetch import line_at, next_read
 from model.simulations.filebench_oltp.filebench import LOG_WRITER
+from model.simulations.filebench_oltp.processors import computes, go_on, release, seize
 from model.zfs.arc import columns as header
 from model.zfs.arc.lists import in_core
 from model.zfs.dmu.dbuf import buffer_for, dirty_record, find, has_come
@@ -29,6 +28,7 @@ def begin(tasks, files, now, task, file, record, n_records):
     tasks.rows[task, oltp.N_RECORDS] = n_records
     tasks.rows[task, oltp.LEVEL] = files.n_levels[file] - 1
     tasks.rows[task, oltp.BEGAN] = now
+    tasks.rows[task, oltp.N_ISSUED] = 0
     ring.put(tasks.ready, tasks.n_ready, task)
 
 
@@ -77,6 +77,7 @@ def _fetch(m, leaves, now, task, block):
     if there:
         has_come(m, now, node, level > 0 or m.settings.keeps_records)
     else:
+        m.tasks.rows[task, oltp.N_ISSUED] += 1
         m.arc.nodes[node, header.READER] = task + 1
         m.tasks.node[task] = node
     return there
@@ -115,23 +116,27 @@ def look(m, leaves, now, task):
 
 
 @part
-def finish_read(m, now, task):
-    """A read returns: it is counted, and the shadow process computes before its next one."""
-    n, began = m.tally.counts[oltp.READS_DONE], m.tasks.rows[task, oltp.BEGAN]
-    m.tally.response_ns[n] = now - began
-    m.tally.response_at[n] = now
-    m.tally.counts[oltp.READS_DONE] += 1
-    m.tally.counts[oltp.READ_HITS] += now == began
-    m.tally.per_second[oltp.READS_IN, now // SECOND_NS] += 1
-    change_by(m.tally.under_way, now, -1)
-    m.threads.next_taker[task] = 0
-    loop_ns = m.workload.shadow_cpu_ns
-    if now == began:
+def read_came(m, now, task):
+    """The record is there: the shadow copies it when it has a processor. It has one if it has not slept. What it took to
+    send for blocks is counted here, too."""
+    thread = m.sources.shadows - m.sources.writers + task
+    copy_ns = m.workload.read_ns + 2 * m.workload.proc_ns
+    m.threads.stage[thread] = oltp.RETURNS
+    if computes(m, thread):
+        m.threads.was_in_core[task] = 1
         next_read(m, task)
+        go_on(m, now, thread, copy_ns)
     else:
-        next_read_begins(m, task)
-        loop_ns += m.settings.read_io_ns
-    set_time(m.calendar, m.sources.shadows + task, now + loop_ns)
+        m.threads.was_in_core[task] = 0
+        seize(m, now, thread, copy_ns + m.tasks.rows[task, oltp.N_ISSUED] * m.settings.read_issue_ns)
+
+
+@part
+def sleeps(m, now, task):
+    """The record is not there, nor what leads to it: the shadow leaves its processor, if it has one."""
+    thread = m.sources.shadows - m.sources.writers + task
+    if computes(m, thread):
+        release(m, now, thread)
 
 
 @part
@@ -172,4 +177,6 @@ def finish_write(m, now, task):
     tasks.n_free[writer] += 1
     m.threads.completed[writer] += 1
     if 0 < m.threads.reaping[writer] <= m.threads.completed[writer]:
-        set_time(m.calendar, m.sources.writers + writer, now)
+        n, m.threads.reaping[writer] = m.threads.reaping[writer], 0
+        m.threads.stage[writer] = oltp.IS_WOKEN_TO_REAP
+        seize(m, now, writer, m.workload.wake_ns + n * m.workload.reap_ns + 2 * m.workload.proc_ns)

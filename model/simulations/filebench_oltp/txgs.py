@@ -1,13 +1,15 @@
 """The OLTP run's transaction groups: when one ends, and how its blocks are written, one after the other.
 
-A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated one at a time, by the sync thread,
-and are written as they come; when the last I/O has completed, the next group that waits is synced (spec 5.6).
+A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated in their order: in ZFS of 2007 by the
+sync thread alone, as records are not compressed; later by several (`model.zfs.txg.write_issue`). They are written as they
+come. When the last I/O has completed, the next group that waits is synced (spec 5.6).
 """
 
 from model.events.calendar import set_time
-from model.jit import part
+from model.jit import kernel, part
 from model.simulations.filebench_oltp import columns as oltp
 from model.simulations.filebench_oltp.cpu_prefetch import block_above, next_write
+from model.simulations.filebench_oltp.processors import kernel_work
 from model.structures.sentinels import NIL
 from model.zfs.arc.arc import make_anonymous
 from model.zfs.dmu import columns as dirtied
@@ -67,6 +69,16 @@ def _write_copy(m, leaves, now, entry, place, n_bytes):
     m.txgs.n_pending[0] += n
 
 
+@kernel
+def _first_free(free):
+    """Which of the threads that write a group is free first."""
+    first = 0
+    for i in range(1, len(free)):
+        if free[i] < free[first]:
+            first = i
+    return first
+
+
 @part
 def sync_event(m, leaves, now):
     """Write the block at the cursor, and its second copy if it has one."""
@@ -83,5 +95,6 @@ def sync_event(m, leaves, now):
         make_anonymous(m.arc, node_of_entry(m, entry))
     advance(m.txgs)
     next_write(m)
-    cost = m.settings.sync_record_ns if is_record else m.settings.sync_indirect_ns
-    set_time(m.calendar, m.sources.sync, now + cost)
+    m.sync_free[_first_free(m.sync_free)] = kernel_work(
+        m, now, m.settings.sync_record_ns if is_record else m.settings.sync_indirect_ns)
+    set_time(m.calendar, m.sources.sync, max(now, m.sync_free[_first_free(m.sync_free)]))

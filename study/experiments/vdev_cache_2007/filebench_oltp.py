@@ -21,16 +21,17 @@ from model.simulations.filebench_oltp.run import Result, preallocated_core, simu
 from model.simulations.filebench_oltp.state import Settings, Site, check_settings, check_space, new_site
 from model.simulations.rules import rules_of
 from model.zfs.arc.arc import Arc
+from model.zfs.eras import era
 from model.zfs.vdev import recorder_columns
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import Recorder, new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
 from study.documents import claims, priors, published
-from study.ensembles import ensembles, kept
+from study.ensembles import ensembles, history_matching, kept
 from study.ensembles.effects import Effect
 from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.protocol import Comparison, Drawn, case_of, table_of
-from study.experiments.vdev_cache_2007 import cache_lines
+from study.experiments.vdev_cache_2007 import cache_lines, cpu_times
 from study.experiments.vdev_cache_2007.disks import OF_2007, first_byte
 from study.grades import claim_predictions
 from study.machines import hardware
@@ -124,7 +125,7 @@ def run(machine: Setup, variant: str, seed: int, recorder: Recorder | None = Non
     rules = rules._replace(cache=machine.cache._replace(fill_rule=rules.cache.fill_rule), queue=machine.queue,
                            moves_whole_lines=int(machine.moves_whole_lines))
     site, core = _start(machine)
-    return simulate(site, rules, machine.settings, seed, recorder, core)
+    return simulate(site, rules, machine.settings._replace(issue=era(ERAS[variant]).issue), seed, recorder, core)
 
 
 def compare(machine: Setup, seed: int) -> Runs:
@@ -141,38 +142,41 @@ def compare(machine: Setup, seed: int) -> Runs:
 def quantities(x: Result, machine: Setup) -> dict[str, float]:
     """What the transcript prints and the model has: rates in 1/s, bandwidths in MiB/s, times in ms.
 
-    FileBench counts a wait for asynchronous writes as an operation too. A writer's cycle is waiting for its posts and one
-    burst; the log writer's is the posts of one log write. Both are those of the last whole cycles, so a run that is too
-    short for one has none.
+    FileBench counts a wait for asynchronous writes as an operation too. What never returned, in a run too short for it, has
+    no times: nan.
     """
     seconds, workload = machine.settings.duration_ns / 1e9, machine.workload
     reads, writes, log = (x.counts[name] / seconds for name in ("reads_done", "writes_done", "log_writes_done"))
     wakes = writes / workload.writes_per_burst
     record, log_write = workload.record_bytes / MIB, workload.log_write_bytes / MIB
-    read_ms, cpu_us = float(x.response_ns.mean()) / 1e6, _cpu_ns(x, machine) / 1e3
+    read_ms, of_operations = float(x.response_ns.mean()) / 1e6, cpu_times.of_operations(x)
     return {
         "summary.rate": reads + writes + log + wakes + log,
-        "summary.cpu": cpu_us / max(1.0, seconds * (reads + writes + log + wakes + log)), "summary.write_rate": writes + log,
+        "summary.cpu": cpu_times.summary_ns(x) / 1e3 / max(1.0, seconds * (reads + writes + log)),
+        "summary.write_rate": writes + log,
         "summary.bandwidth": (reads + writes) * record + log * log_write, "summary.response": read_ms,
         "shadowread.rate": reads, "shadowread.bandwidth": reads * record, "shadowread.response": read_ms,
         "shadowread.p50": float(np.quantile(x.response_ns, 0.5)) / 1e6,
         "shadowread.p99": float(np.quantile(x.response_ns, 0.99)) / 1e6,
         "dbwrite-a.rate": writes, "dbwrite-a.bandwidth": writes * record,
         "dbwr-block.rate": wakes, "dbwr-aiowait.rate": wakes, "dbwr-hog.rate": wakes,
-        "dbwr-block.response": 1e3 * workload.n_writers * workload.writes_per_burst / max(writes, 1e-9)
-        - workload.writer_cpu_ns / 1e6,
+        "dbwr-block.response": of_operations["dbwr-block.response"],
         "shadowhog.rate": reads, "shadow-post-dbwr.rate": reads, "shadow-post-lg.rate": reads,
         "lg-write.rate": log, "lg-write.bandwidth": log * log_write, "lg-aiowait.rate": log, "lg-block.rate": log,
-        "lg-block.response": 1e3 * workload.log_posts / max(reads, 1e-9),
+        "lg-block.response": of_operations["lg-block.response"],
+        **{name: of_operations[name] for name in cpu_times.OF_PROCESSORS},
     }
 
 
-def _cpu_ns(x: Result, machine: Setup) -> float:
-    """Of all processors: shadows and writers, and the transaction groups. Each I/O's interrupt is part of what wanted it."""
-    workload, settings, counts = machine.workload, machine.settings, x.counts
-    return (counts["reads_done"] * workload.shadow_cpu_ns + counts["data_reads"] * settings.read_io_ns
-            + counts["writes_done"] / workload.writes_per_burst * workload.writer_cpu_ns
-            + counts["records_written"] * settings.sync_record_ns + counts["indirect_written"] * settings.sync_indirect_ns)
+def chosen_by(results: pd.DataFrame) -> pd.DataFrame:
+    """An ensemble as draws are chosen from it: of what processors and threads make, with the rows of hogs alone."""
+    return results.drop(columns=[f"{variant}/{name}" for variant in VARIANTS for name in cpu_times.OF_PROCESSORS
+                                 if name not in cpu_times.OF_HOGS])
+
+
+def _compared(draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """See `study.experiments.protocol.Drawn`."""
+    return draws, history_matching.printed(chosen_by(draws), PRINTED_RUNS)
 
 
 UNITS = {"rate": "1/s", "cpu": "us", "write_rate": "1/s", "bandwidth": "MiB/s", "response": "ms", "p50": "ms", "p99": "ms"}
@@ -282,20 +286,25 @@ def _drawn(machine: Setup, seed: int = 0, runs: Runs | None = None) -> Drawn:
     known = priors.read(EXPERIMENT)
     return Drawn(known=known, variants=VARIANTS, simulate=case_of(machine, seed, runs, with_values, run, quantities),
                  ensemble=kept.Ensemble("vdev-cache-oltp", __name__, (machine, ensembles.parts_of(known))),
-                 printed_runs=PRINTED_RUNS)
+                 printed_runs=PRINTED_RUNS, compared=_compared)
 
 
 EFFECT = Effect("summary.rate", "gain", {
     ("ncq", False): "no NCQ", ("sorts", 0): "driver does not sort", ("start", "empty"): "memory empty at the start",
     ("memory_bytes", 8 * GIB): "8 GiB of memory", ("memory_bytes", 4 * GIB): "4 GiB of memory",
-    ("pool", "half full"): "pool half full"})
+    ("pool", "half full"): "pool half full", ("hog_thousands", 200): "a hog of 200 000 turns"})
 # What is not known, for figures.
 NAMES = {"ncq": "command queueing", "sorts": "driver sorts", "start": "memory at the start", "memory_bytes": "memory",
          "0": "no", "1": "yes", "False": "no", "True": "yes", "outer_sustained": "rate of the outer tracks",
-         str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB", "window": "commands chosen among",
-         "passes": "commands that may pass one", "shadow_cpu_ns": "processor, a reader's loop",
-         "sync_record_ns": "processor, to write a record", "sync_indirect_ns": "processor, an indirect block",
-         "read_io_ns": "processor, a read from a disk"}
+         "20": "20 000", "200": "200 000", str(16 * GIB): "16 GiB", str(8 * GIB): "8 GiB", str(4 * GIB): "4 GiB",
+         "window": "commands chosen among", "passes": "commands that may pass one", "hog_thousands": "turns of the hog",
+         "hog_ns": "processor, 20 000 turns", "read_ns": "processor, a read in core", "post_ns": "processor, a post",
+         "wake_ns": "processor, a wake-up", "proc_ns": "processor, times from /proc",
+         "handover_ns": "processor, a write handed over", "write_ns": "processor, a write",
+         "reap_ns": "processor, a write reaped",
+         "sync_record_ns": "processor, to write a record", "write_done_ns": "processor, a write completed",
+         "sync_indirect_ns": "processor, an indirect block",
+         "read_issue_ns": "processor, a read sent for", "read_done_ns": "processor, a read completed"}
 
 def published_response_ms() -> dict[str, float]:
     """Mean response times of a read as published, to be drawn beside the model's; nothing is computed from them."""
@@ -304,14 +313,9 @@ def published_response_ms() -> dict[str, float]:
             for variant, run in PRINTED_RUNS.items()}
 
 
-NO_PROCESSORS = "the model has no processors that threads could wait for or use up"
-
-
 def not_modelled(quantity: str) -> str:
     """Why a quantity of the transcript is not among `quantities`."""
-    if quantity.endswith(".cpu"):
-        return "CPU time of one operation of a thread: the model has one sum for all that a thread does in a loop"
-    return f"a time that the scheduling of threads makes: {NO_PROCESSORS}"
+    return f"the model has no {quantity}"
 
 
 def verdict(scores: pd.DataFrame) -> str:

@@ -27,6 +27,8 @@ from model.devices.disk import advance
 from model.devices.disk_mechanics import positioning_time
 from model.events.streams import stream
 
+pytestmark = pytest.mark.interpreted
+
 SHEET = SheetParams()
 N = 64  # commands of a test
 

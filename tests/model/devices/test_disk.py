@@ -29,6 +29,8 @@ from model.devices.disk_mechanics import (
 )
 from twins import disk as twin
 
+pytestmark = pytest.mark.interpreted
+
 REV = 2_400_000  # ns; divides by every number of sectors used here
 MS = 1_000_000
 ZONES = (Zone(0, 3, 12, track_skew=3, cylinder_skew=5, offset=1), Zone(4, 9, 8, track_skew=2, cylinder_skew=4, offset=3))

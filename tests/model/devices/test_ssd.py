@@ -15,6 +15,8 @@ from model.devices.disk_mechanics import new_state
 from model.devices.ssd import SsdParams, cached_bytes, check_ssd, flush, new_ssds, service
 from model.events.streams import stream
 
+pytestmark = pytest.mark.interpreted
+
 SSD = SsdParams(read_ns=75_000, write_ns=85_000, read_iops=35_000, write_iops=3_300, read_rate=250_000_000,
                 write_rate=170_000_000, is_volatile=1, flush_ns=100_000)
 SECOND = 10**9

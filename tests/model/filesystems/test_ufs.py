@@ -14,6 +14,8 @@ from model.filesystems.ufs.state import UfsParams, new_ufs, place_of
 from model.filesystems.ufs.volumes import Stripe
 from support.processes import interpreted
 
+pytestmark = pytest.mark.interpreted
+
 MB, BLOCK = 2**20, 8192
 SHEET = SheetParams(disk_bytes=10**9, n_zones=2, n_heads=2)
 

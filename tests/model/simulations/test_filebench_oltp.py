@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from defects.filebench_oltp import DEFECTS
-from laws.filebench_oltp import LAWS, mva
+from laws.filebench_oltp import FREE, LAWS, MANY, mva
 from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams
 from model.events.streams import stream
@@ -21,6 +21,7 @@ from model.zfs.arc import columns as header
 from model.zfs.arc import scalars as scalar
 from model.zfs.arc.arc import greatest_c
 from model.zfs.arc.lists import MFU, MRU, MRU_GHOST, total_bytes
+from model.zfs.eras import era
 from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import MAY_NOT_FILL
 from model.zfs.vdev.leaves import new_recorder
@@ -43,7 +44,9 @@ def runs(site):
     plain, queueing = SheetParams(), SheetParams(depth=32, window=32, buffers_writes=0)
     rules = {"onnv_69": rules_of("onnv_69", plain), "onnv_70, NCQ": rules_of("onnv_70", queueing),
              "b141": rules_of("b141", plain)}
-    x = {name: simulate(site, r, settings, recorder=new_recorder(2, 200_000)) for name, r in rules.items()}
+    issue = {name: era(name.partition(",")[0]).issue for name in rules}
+    x = {name: simulate(site, r, settings._replace(issue=issue[name]), recorder=new_recorder(2, 200_000))
+         for name, r in rules.items()}
     x["little memory"] = simulate(site, rules["onnv_69"], settings._replace(memory_bytes=2**25), 0, new_recorder(2, 200_000))
     return x
 
@@ -85,9 +88,10 @@ def test_memory_that_is_too_small_costs_hits_and_memory_that_is_not_changes_noth
 
 def test_a_record_from_a_disk_costs_the_reader_processor_time(site, runs):
     """Of a reader no more records come from disks than its processor time allows."""
-    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND, memory_bytes=2**25, read_io_ns=400_000_000)
+    settings = Settings(n_leaves=6, duration_ns=8 * SECOND, txg_ns=2 * SECOND, memory_bytes=2**25, read_issue_ns=400_000_000,
+                        n_cpus=MANY)
     x = simulate(site, rules_of("onnv_69", SheetParams()), settings)
-    at_most = site.workload.n_shadows * (settings.duration_ns / settings.read_io_ns + 1)
+    at_most = site.workload.n_shadows * (settings.duration_ns / settings.read_issue_ns + 1)
     assert 0.7 * at_most < x.counts["data_reads"] <= at_most < runs["little memory"].counts["data_reads"]
 
 
@@ -153,11 +157,12 @@ def test_whole_lines_moved_for_nothing_cost_what_fills_cost_and_leave_no_line(si
 
 def closed_network(n_leaves, n_shadows, think_ns, service_ns, seed=0):
     """(operations per second in each of 20 batches, MVA) of readers without caches and writers, with drawn services."""
-    workload = Workload(n_files=1, file_bytes=2**31, n_shadows=n_shadows, n_writers=0, shadow_cpu_ns=think_ns)
+    workload = Workload(n_files=1, file_bytes=2**31, n_shadows=n_shadows, n_writers=0, **FREE | {"hog_ns": think_ns})
     site = new_site(workload, n_leaves)
     rules = rules_of("onnv_69", drawn_ns=service_ns)
     rules = rules._replace(cache=rules.cache._replace(max_read_bytes=1), queue=rules.queue._replace(aggregation_bytes=0))
-    settings = Settings(n_leaves=n_leaves, duration_ns=210 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1, keeps_records=0)
+    settings = Settings(n_leaves=n_leaves, duration_ns=210 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1, keeps_records=0,
+                        n_cpus=MANY)
     x = simulate(site, rules, settings, seed)
     visits = np.bincount(site.layout.place[:workload.file_bytes // 8192] >> 48, minlength=n_leaves)
     expected = mva(n_shadows, think_ns / 1e9, visits / visits.sum() * service_ns.mean() / 1e9)
@@ -202,6 +207,8 @@ def test_an_impossible_machine_is_one_sentence(change, words):
 
 def test_impossible_settings_are_one_sentence(site):
     for settings, words in ((Settings(n_leaves=7), "n_leaves is 7"), (Settings(n_leaves=6, txg_ns=0), "txg_ns is 0"),
+                            (Settings(n_leaves=6, n_cpus=0), "n_cpus is 0"),
+                            (Settings(n_leaves=6, n_cpus=257), "n_cpus is 257"),
                             (Settings(n_leaves=6, memory_bytes=2**20), "memory_bytes is 1048576")):
         with pytest.raises(ValueError, match=words + ".*; choose"):
             simulate(site, rules_of("onnv_69"), settings)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from laws.filebench_oltp import LAWS
+from laws.filebench_oltp import FREE, LAWS
 from model.simulations.filebench_oltp.filebench import Workload
 from model.simulations.filebench_oltp.run import simulate
 from model.simulations.filebench_oltp.state import Settings, new_site
@@ -123,7 +123,7 @@ def test_other_data_in_front_takes_as_much_of_every_disk():
 
 def reads_per_s(n_leaves, *arguments):
     """Of 8 KiB at random, nothing being written and no record staying in core or in the vdev cache."""
-    workload = Workload(file_bytes=2**28, n_shadows=60, n_writers=0, shadow_cpu_ns=0)
+    workload = Workload(file_bytes=2**28, n_shadows=60, n_writers=0, **FREE)
     site = new_site(workload, n_leaves, vdev=vdev_params(*arguments))
     settings = Settings(n_leaves=n_leaves, duration_ns=10 * SECOND, txg_ns=1000 * SECOND, warm_indirect=1, keeps_records=0)
     x = simulate(site, rules_of("onnv_79"), settings)

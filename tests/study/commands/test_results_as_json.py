@@ -28,6 +28,19 @@ TRACE = DATA / "traces" / "vdev_cache" / "meta_L1.parquet"
 NO_RESULT = {("lab",)}      # it does not come back
 
 
+@pytest.fixture(scope="module")
+def without_runs(tmp_path_factory):
+    """A folder of runs without any, whose store is made once."""
+    return tmp_path_factory.mktemp("none") / "runs"
+
+
+@pytest.fixture
+def asked(study, without_runs, monkeypatch):
+    """The command line, for questions before any run."""
+    monkeypatch.setenv("STUDY_RUNS", str(without_runs))
+    return study
+
+
 def every_verb():
     """Every verb, with its command."""
     top = get_command(cli.app)
@@ -52,8 +65,8 @@ def test_every_verb_that_prints_a_result_has_json():
     (["pool", "--fill", "0.5", "--fragmentation", "40"], 0), (["dedup", DDT], 0),
     (["age", "--era", "b103", "--disk-gb", "10", "--records", "10000"], 0),
     (["replay", "alloc", ALLOC / "edge__103_ff__ops.parquet", "--variant", "103_ff"], 0)])
-def test_what_is_printed_is_one_json_document(study, words, code):
-    done = study(*words, "--json")
+def test_what_is_printed_is_one_json_document(asked, words, code):
+    done = asked(*words, "--json")
     assert json.loads(done.stdout)
     assert code is None or done.returncode == code
 
@@ -69,9 +82,9 @@ def test_a_run_and_questions_to_it_are_json(study, notebook):
         {"what": "n", "first": "2", "second": "3"}]
 
 
-def test_a_mistake_is_one_sentence_with_json_too(study):
-    one_sentence(study("query", "SELECT nothing", "--json"))
-    assert "leave one of the two out" in one_sentence(study("query", "SELECT 1", "--json", "--format", "csv"))
+def test_a_mistake_is_one_sentence_with_json_too(asked):
+    one_sentence(asked("query", "SELECT nothing", "--json"))
+    assert "leave one of the two out" in one_sentence(asked("query", "SELECT 1", "--json", "--format", "csv"))
 
 
 def test_json_has_nothing_that_is_none_of_it():
@@ -83,8 +96,8 @@ def test_json_has_nothing_that_is_none_of_it():
 
 # --- claims ---------------------------------------------------------------------------------------------------------------
 
-def test_the_list_begins_with_the_summary_and_leaves_out_what_has_nothing_to_predict(study):
-    short, whole = study("claims").stdout, study("claims", "--all").stdout
+def test_the_list_begins_with_the_summary_and_leaves_out_what_has_nothing_to_predict(asked):
+    short, whole = asked("claims").stdout, asked("claims", "--all").stdout
     assert short.startswith("grade, by audit")
     assert short.index("grade, by audit") < short.index("oltp-gain")
     hidden = {claim.id for claim in claims.read() if not claim.predict and not claim.baseline}
@@ -95,30 +108,30 @@ def test_the_list_begins_with_the_summary_and_leaves_out_what_has_nothing_to_pre
     assert "more have nothing to predict" not in whole
 
 
-def test_claims_of_one_grade(study):
-    content = json.loads(study("claims", "--grade", "not modelled", "--json").stdout)
+def test_claims_of_one_grade(asked):
+    content = json.loads(asked("claims", "--grade", "not modelled", "--json").stdout)
     assert {row["grade"] for row in content["claims"]} == {"not modelled"}
     assert content["grades"] == {"not modelled": len(content["claims"])}
-    nothing = json.loads(study("claims", "--grade", grading.NOTHING, "--json").stdout)["claims"]
-    assert study("claims", "--grade", grading.NOTHING).stdout.count(grading.NOTHING) >= len(nothing) > 0
-    assert "grade 'good' is none of predicted, consistent" in one_sentence(study("claims", "--grade", "good"))
+    nothing = json.loads(asked("claims", "--grade", grading.NOTHING, "--json").stdout)["claims"]
+    assert asked("claims", "--grade", grading.NOTHING).stdout.count(grading.NOTHING) >= len(nothing) > 0
+    assert "grade 'good' is none of predicted, consistent" in one_sentence(asked("claims", "--grade", "good"))
 
 
-def test_a_claim_that_is_named_is_a_page(study):
-    page = study("claims", "oltp-gain").stdout
+def test_a_claim_that_is_named_is_a_page(asked):
+    page = asked("claims", "oltp-gain").stdout
     for word in ("E. Kustarz", "over 20%", "1.231, after over before", "agrees", "not identified (committed)",
                  "01_vdev_cache_oltp", "the reason comes with a run: study run 01"):
         assert word in page
 
 
-def test_without_a_run_the_page_of_a_claim_has_the_committed_interval_and_says_so(study):
+def test_without_a_run_the_page_of_a_claim_has_the_committed_interval_and_says_so(asked):
     gain = results.committed()["numbers"]
     low, middle, high = (1 + gain[f"01_vdev_cache_oltp/unfitted.gain-{end}"] / 100 for end in ("low", "middle", "high"))
-    page = study("claims", "oltp-gain").stdout
+    page = asked("claims", "oltp-gain").stdout
     assert f"{low:.4g}, {middle:.4g}, {high:.4g} (5, 50, 95 %) (committed)" in page
     assert "committed: of paper/results.json; study run 01 computes it here" in page
-    assert json.loads(study("claims", "oltp-gain", "--json").stdout)["unfitted"] == pytest.approx([low, middle, high])
-    without = json.loads(study("claims", "oltp-bandwidth", "--json").stdout)
+    assert json.loads(asked("claims", "oltp-gain", "--json").stdout)["unfitted"] == pytest.approx([low, middle, high])
+    without = json.loads(asked("claims", "oltp-bandwidth", "--json").stdout)
     assert (without["unfitted"], without["why"]) == (None, "its interval and the reason come with a run: study run 01")
 
 

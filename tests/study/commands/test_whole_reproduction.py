@@ -15,7 +15,7 @@ from study import drawing
 from study.commands import overview, reproduction
 from study.documents import claims
 from study.grades import grading
-from study.paper import export, typeset
+from study.paper import export, pages, typeset
 from study.project import ROOT
 from study.runs.catalogue import find
 from study.runs.plan import UNLIMITED, all_plans, done_before, plan
@@ -46,6 +46,7 @@ def exported(reproduced, tmp_path_factory):
     def of(wide):
         if wide not in made:
             folder, forms = tmp_path_factory.mktemp(wide), {"column": ["svg", "pdf"], "page": ["pdf", "png"]}[wide]
+            pages.page.cache_clear()    # so that each width has pages of its own making
             made[wide] = folder, export.export(reproduced, folder, forms, wide)
         return made[wide]
     return of

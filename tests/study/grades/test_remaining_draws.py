@@ -116,11 +116,11 @@ def test_a_claim_between_two_groups_is_not_reproduced():
 
 def test_by_chance_alone_no_condition_decides():
     rng, decided = np.random.default_rng(3), 0
-    for _ in range(200):
+    for _ in range(100):
         conditions = {f"switch{number}": rng.permutation(np.arange(20) % 2) for number in range(12)}
         outcome = of(ensemble(PRINTED, PRINTED * rng.normal(1.2, 0.1, 20), **conditions))
         decided += bool(outcome.decided_by(AT_LEAST_A_FIFTH))
-    assert decided <= 4
+    assert decided <= 2
 
 
 @pytest.mark.parametrize(("draws", "n", "grade"), [

@@ -14,6 +14,8 @@ from study.machines.storage import Pool
 from study.pools import described_space
 from support.processes import interpreted
 
+pytestmark = pytest.mark.interpreted
+
 B141, OPENZFS = eras.era("b141"), eras.era("openzfs")
 RECORD, GROUP, SEEDS = 8192, 2000, (1, 2)
 

@@ -20,6 +20,8 @@ from model.zfs.arc.l2arc import FRONT_BYTES, feed, l2_holds, new_l2arc, next_fee
 from model.zfs.eras import era
 from support.processes import interpreted
 
+pytestmark = pytest.mark.interpreted
+
 KIB, MIB = 2**10, 2**20
 moves = st.lists(st.tuples(st.sampled_from([READ] * 8 + [PREFETCH, WRITE, WRITTEN, SECOND, FEED, FEED] + [DONE] * 6),
                            st.integers(0, N_KEYS - 1), st.sampled_from([0, 1, 7, 40, 120])), max_size=120)

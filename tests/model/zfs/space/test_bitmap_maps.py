@@ -11,6 +11,8 @@ from model.zfs.space.bitmaps import new_free_blocks
 from model.zfs.space.free_runs import give
 from model.zfs.space.status import ABSENT, FULL, OK, UNALIGNED
 
+pytestmark = pytest.mark.interpreted
+
 quick = settings(deadline=None, derandomize=True, max_examples=60)
 UNIT = 4096
 ALLOC = 0  # a list

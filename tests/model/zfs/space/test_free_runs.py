@@ -24,6 +24,8 @@ from model.zfs.space.status import FULL, OK
 from support.processes import interpreted
 from twins.free_runs import BY_THREES, FAR, both, far_apart, same_space, threes_and_sectors, walk
 
+pytestmark = pytest.mark.interpreted
+
 RULES = [*VARIANTS.values(), PickerParams(2), PickerParams(3)]
 quick = settings(deadline=None, derandomize=True, max_examples=30)
 

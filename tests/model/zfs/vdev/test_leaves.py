@@ -9,6 +9,8 @@ from model.zfs.vdev.cache import VdevCacheParams
 from model.zfs.vdev.leaves import disk_done, new_leaves, new_recorder, read_block, release_io, start_disk, to_queue
 from model.zfs.vdev.queue import VdevQueueParams
 
+pytestmark = pytest.mark.interpreted
+
 
 def served(places, queue=None, **disk):
     """MiB at which reads begin that all come at once, in the order in which they are served."""

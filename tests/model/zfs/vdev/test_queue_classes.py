@@ -28,6 +28,8 @@ from model.zfs.vdev.queue_classes import (
 )
 from twins.queue_classes import DEFECTS, TwinOfClassQueue
 
+pytestmark = pytest.mark.interpreted
+
 K = 1024
 PARAMS = ERAS["openzfs"].queue._replace(aggregation_bytes=32 * K, read_gap_bytes=4 * K)
 SMALL = ClassParams(1, (2, 1, 1, 1, 1), (3, 2, 2, 3, 3), 7, delay=2)  # limits that a short story reaches

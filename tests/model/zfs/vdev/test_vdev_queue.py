@@ -25,8 +25,9 @@ from model.zfs.vdev.queue import (
     new_queue,
     release,
 )
-from support.processes import printed
 from twins.queue import DEFECTS
+
+pytestmark = pytest.mark.interpreted
 
 K = 1024
 MS = 10**6
@@ -482,25 +483,3 @@ def test_bad_parameters_are_one_sentence(bad):
 def test_bad_sizes_are_one_sentence(name, value):
     with pytest.raises(ValueError, match=f"{name} is {value}, but .*; choose"):
         new_queue(VdevQueueParams(), **({"n_leaves": 1, "n_ios": 1} | {name: value}))
-
-
-# ---- the same without the compiler, and with every index checked ----
-
-SHORT_RUN = """
-from drivers.queue_stories import Leaf, random_story, steps_seen
-from test_vdev_queue import ALL_RULES
-for params in ALL_RULES.values():
-    print(steps_seen(Leaf(params), random_story(3, 150, 60)))
-"""
-
-
-@pytest.fixture(scope="module")
-def compiled():
-    """What compiled code prints."""
-    return printed(["-c", SHORT_RUN])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_interpreted_and_bounds_checked_code_issues_the_same(compiled, setting):
-    assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""

@@ -1,0 +1,24 @@
+"""The vdev queue issues the same compiled, without the compiler, and with every index checked."""
+
+import pytest
+
+from support.processes import printed
+
+SHORT_RUN = """
+from drivers.queue_stories import Leaf, random_story, steps_seen
+from test_vdev_queue import ALL_RULES
+for params in ALL_RULES.values():
+    print(steps_seen(Leaf(params), random_story(3, 150, 60)))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """What compiled code prints."""
+    return printed(["-c", SHORT_RUN])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_interpreted_and_bounds_checked_code_issues_the_same(compiled, setting):
+    assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""
