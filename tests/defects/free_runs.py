@@ -60,7 +60,7 @@ DEFECTS = {
     "a run begins in each word": (bitmaps, "at_least", starts_anew_in_each_word),
     "upper levels are not searched": (bitmaps, "next_word", looks_at_one_level),
     "further words of the uppermost summary are not searched": (bitmaps, "next_word", looks_at_the_first_top),
-    "only the first word of the uppermost summary counts": (bitmaps, "_next_top", lambda fb, m, kind, top: fb.top_stride),
+    "a class is gone with one word of the uppermost summary": (bitmaps, "_is_left", lambda fb, m, kind: False),
     "long runs are never put in order again": (long_free_runs, "_in_place", lambda long, run: True),
     "the loose run is forgotten": (long_free_runs, "_loose", lambda long, m: -1),
     "the loose run is never the shortest": (long_free_runs, "_less", lambda long, a, b: False),

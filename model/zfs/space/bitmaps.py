@@ -245,23 +245,27 @@ def unmark(fb, m, kind, word):
         if fb.groups[row] == 0:
             row = (m * fb.top_stride + (word >> 18)) * 32 + kind
             fb.tops[row] &= ~bit(word >> 12 & 63)
-            if fb.tops[row] == 0 and _next_top(fb, m, kind, 0) == fb.top_stride:
+            if fb.tops[row] == 0 and not _is_left(fb, m, kind):
                 fb.kinds[m] &= ~bit(kind)
 
 
 @kernel
-def _next_top(fb, m, kind, top):
-    """The first word of `tops`, from word `top` of a map on, that has a bit of that class; or as many as there are."""
-    while top < fb.top_stride and fb.tops[(m * fb.top_stride + top) * 32 + kind] == 0:
-        top += 1
-    return top
+def _is_left(fb, m, kind):
+    """Whether a run of that class is anywhere in a map."""
+    marks = fb.tops[m * fb.top_stride * 32 + kind]
+    for top in range(1, fb.top_stride):
+        marks |= fb.tops[(m * fb.top_stride + top) * 32 + kind]
+    return marks != 0
 
 
 @kernel
 def lowest_word(fb, m, kind):
     """The first word in which a run of that class begins; there is one."""
-    top = _next_top(fb, m, kind, 0)
-    group = top << 6 | lowest(fb.tops[(m * fb.top_stride + top) * 32 + kind])
+    top, marks = 0, fb.tops[m * fb.top_stride * 32 + kind]
+    while marks == 0:
+        top += 1
+        marks = fb.tops[(m * fb.top_stride + top) * 32 + kind]
+    group = top << 6 | lowest(marks)
     row = group << 6 | lowest(fb.groups[(m * fb.group_stride + group) * 32 + kind])
     return row << 6 | lowest(fb.words[(m * fb.word_stride + row) * 32 + kind])
 
