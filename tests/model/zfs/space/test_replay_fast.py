@@ -2,11 +2,14 @@
 
 import re
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from model.events.streams import stream
+from model.zfs.space import replay_exact, replay_fast
+from model.zfs.space.bitmaps import MAX_BLOCKS
 from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
@@ -46,6 +49,25 @@ def test_maps_of_too_many_blocks_are_not_for_the_fast_engine(tmp_path):
     assert replay_map(path, "103_ff", engine="auto").engine == "exact"
     with pytest.raises(UserError, match="134217728 blocks of 512 B"):
         replay_map(path, "103_ff", engine="fast")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("n_blocks", [2**24 + 1, 5 * 2**23, 2**26, MAX_BLOCKS])
+def test_both_compiled_engines_place_blocks_of_one_size_alike_in_the_largest_maps(variant, n_blocks):
+    """300 places, of which nearly all are taken: then blocks are freed and allocated at random. (`test_free_runs` has more,
+    and runs without the compiler.)"""
+    of, rows, held, size = stream(1, variant), [(replay_exact.NEW_MAP, n_blocks, -1)], [], n_blocks // 300
+    for block in range(600):
+        if len(held) > 270 + int(of.random() * 30):
+            rows.append((replay_exact.FREE, size, held.pop(int(of.random() * len(held)))))
+        rows.append((replay_exact.ALLOCATE, size, block))
+        held.append(block)
+    kinds, sizes, blocks = np.array(rows).T
+    operations = replay_exact.Operations(kinds, 4096 * sizes, blocks)
+    (exact, _), (fast, summary) = (engine.drive(VARIANTS[variant], operations) for engine in (replay_exact, replay_fast))
+    assert summary.n_ambiguous == 0
+    assert (exact.offset == fast.offset).all()
+    assert fast.offset.max() > 0.9 * 4096 * n_blocks
 
 
 def mixed(total, n, seed=0):

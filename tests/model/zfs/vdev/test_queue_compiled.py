@@ -22,3 +22,18 @@ def compiled():
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_interpreted_and_bounds_checked_code_issues_the_same(compiled, setting):
     assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""
+
+
+OF_CLASSES = """
+from test_queue_classes import EARLY, LATE, issued_by_both, stories
+for classes in (EARLY, LATE):
+    for story in stories(3):
+        ours, theirs = issued_by_both(story, classes)
+        assert ours == theirs
+        print(ours)
+"""
+
+
+@pytest.mark.slow
+def test_the_queue_of_openzfs_issues_the_same_compiled():
+    assert printed(["-c", OF_CLASSES]) == printed(["-c", OF_CLASSES], NUMBA_DISABLE_JIT="1") != ""
