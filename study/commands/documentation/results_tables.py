@@ -270,13 +270,15 @@ def example() -> str:
         f"   The **best guess**, one test run with a central value everywhere, gains {best:.0f} %.",
         f"4. **Fitted**: in {n(f'{notebook}/fitted.draws')} of the first 150 draws one constant is chosen so that the rate "
         "*before* the change is the published one.",
-        f"   The other {n(f'{notebook}/fitted.out-of-reach')} cannot show it. The gain is then {n.span(f'{notebook}/fitted.gain')} %. The unfitted range always stands beside it.",
+        f"   The other {n(f'{notebook}/fitted.out-of-reach')} cannot show it. The gain is then "
+        f"{n.span(f'{notebook}/fitted.gain')} %.",
+        "   The unfitted range always stands beside it.",
         f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
         f"   Conditions alone, which the document could have printed in a line, move it from {spans['structure']} %.",
         f"6. Of {draws} draws {n(f'{matched}-left')} show all that was printed before the change, within a factor of 1.4.",
         f"   They gain {n(f'{matched}-lowest')} to {n(f'{matched}-highest')} %, and {n('00_claims/oltp-gain.shown')} % was "
         "printed.",
-        "   The rule asks for three of these numbers, the rate and two CPU times. The draws that show them gain little more.",
+        "   The rule asks for three of these numbers, the rate and two CPU times. Draws that show them gain little more.",
         f"   So the **grade** is **{n.grade('oltp-gain')}**: the claim lies outside. It would be **not identified** if one",
         "   condition that was not printed decided whether draws reach it."
     ))
