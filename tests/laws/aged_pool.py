@@ -41,7 +41,7 @@ def used_units(space):
     free = space.blocks.free
     bits = free.mask[:-1].reshape(len(free.n_free), free.mask_stride)[:, 1:-1]
     flags = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1, bitorder="little")[:, :free.n_blocks[0]]
-    return set(np.flatnonzero(flags.ravel() == 0).tolist())
+    return set(np.flatnonzero(flags.ravel()).tolist())
 
 
 def every_record_has_its_own_place(eras=("b103", "b141")):

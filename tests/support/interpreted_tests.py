@@ -35,7 +35,7 @@ def pytest_pyfunc_call(pyfuncitem):
 @functools.cache
 def without_compiler(path, marks, words):
     """{test: (outcome, text of its failure)} of those of a file that `marks` and `words` choose, and what pytest printed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_XDIST", "PYTEST_ADDOPTS"))}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "outcomes"
         done = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "-p", __name__, path,

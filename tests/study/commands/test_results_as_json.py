@@ -119,7 +119,7 @@ def test_claims_of_one_grade(asked):
 
 def test_a_claim_that_is_named_is_a_page(asked):
     page = asked("claims", "oltp-gain").stdout
-    for word in ("E. Kustarz", "over 20%", "1.231, after over before", "agrees", "not identified (committed)",
+    for word in ("E. Kustarz", "over 20%", "1.231, after over before", "agrees", "not reproduced (committed)",
                  "01_vdev_cache_oltp", "the reason comes with a run: study run 01"):
         assert word in page
 
