@@ -79,7 +79,13 @@ def set_filter():
     if os.path.exists(os.path.join(HERE, ".git")) and shutil.which("git"):
         for name, value in (("clean", CLEAN), ("smudge", "cat")):
             subprocess.run(["git", "config", "filter.notebooks." + name, value], cwd=HERE, stderr=subprocess.DEVNULL)
-        # The index of a fresh clone is as new as its files. Git would filter all notebooks at each look, until it is newer.
+        refresh_index()
+
+
+def refresh_index():
+    """Git's index is as new as files of a fresh clone or a pull. Git would filter such notebooks at each look, for a second
+    each, until the index is newer."""
+    if os.path.exists(os.path.join(HERE, ".git")) and shutil.which("git"):
         subprocess.run(["git", "status", "--porcelain"], cwd=HERE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -100,6 +106,7 @@ def main(extra):
     marker = os.path.join(VENV, "made-from-" + lock)
     wanted = fingerprint(lock)
     if made_from(marker) == wanted:
+        refresh_index()
         return
     print(f"set-up: installing the packages of {lock} into .venv", flush=True)
     fresh = not os.path.exists(os.path.join(VENV, "made-from-requirements.lock"))

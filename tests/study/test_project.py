@@ -167,6 +167,16 @@ def test_a_look_at_a_fresh_clone_filters_no_notebook(clone, tmp_path):
     assert not (fresh / "filtered").exists()
 
 
+def test_every_target_of_make_refreshes_the_index(monkeypatch):
+    """Behind a pull it is as new as what came."""
+    called = []
+    monkeypatch.setattr(set_up, "refresh_index", lambda: called.append(1))
+    for of_set_up in ("fingerprint", "made_from"):
+        monkeypatch.setattr(set_up, of_set_up, lambda what: "the same")
+    set_up.main("")
+    assert called == [1]
+
+
 @pytest.mark.parametrize("path", [*BOOKS, NOTEBOOKS / "index.ipynb"], ids=lambda path: path.stem)
 def test_jupyterlab_saves_a_notebook_of_the_study_as_it_is_committed(tmp_path, monkeypatch, path):
     """By its own manager of files. To the byte, so that git and a pull see no change; elsewhere outputs are kept."""
