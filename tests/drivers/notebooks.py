@@ -9,6 +9,8 @@ import io
 import multiprocessing
 import os
 import re
+import symtable
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,9 @@ FEW = {"draws": "2", "seeds": "2"}
 # What makes a notebook short. Where most of its time goes into ensembles that are kept, it is left as it is: outside of a
 # batch run they are read, and none of their cases is simulated anew. Of their draws the first DRAWN rows are looked at. A
 # slider must have room to the right.
-SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "14_lun_alignment": {"seconds": "10.0"} | FEW,
-         "09_postgres_checkpoints": {"check": "16"}, "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
+SHORT = {"01_vdev_cache_oltp": {"seconds": "12.0"} | FEW, "04_oltp_gain": {"n_runs": "4"},
+         "09_postgres_checkpoints": {"check": "16"}, "14_lun_alignment": {"seconds": "10.0"} | FEW,
+         "90_model_vs_zfs": {"seconds": "12.0"}, "91_published_setups": FEW}
 DRAWN = 300
 SECONDS = 600       # for one notebook
 
@@ -41,19 +44,24 @@ def shortened(source: str, stem: str) -> str:
 
 
 def _made_and_used(source: str) -> tuple[set[str], set[str]]:
-    """Names that a cell gives a value to, and names that it reads. An element or attribute that is set counts as both."""
-    made, used = set(), set()
+    """Names of the notebook that a cell gives a value to, and those that it reads. What is local to a function, a lambda or
+    a comprehension is none of them. An element or attribute that is set counts as both."""
+    whole = symtable.symtable(source, "cell", "exec")
+    made = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    used = {symbol.get_name() for table in _with_inner(whole) for symbol in table.get_symbols()
+            if symbol.is_referenced() and (table is whole or symbol.is_global())}
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {name.asname or name.name.partition(".")[0] for name in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made.add(node.name)
-        elif isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
-        elif isinstance(node, ast.AugAssign) or isinstance(getattr(node, "ctx", None), ast.Store):
+        if isinstance(node, ast.AugAssign) or isinstance(getattr(node, "ctx", None), ast.Store):
             changed = {name.id for name in ast.walk(getattr(node, "target", node)) if isinstance(name, ast.Name)}
-            made, used = made | changed, used | changed
+            if isinstance(node, ast.AugAssign | ast.Subscript | ast.Attribute):
+                made, used = made | changed, used | changed
     return made, used
+
+
+def _with_inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for inner in table.get_children():
+        yield from _with_inner(inner)
 
 
 def needed(code: list[str]) -> list[str]:

@@ -23,6 +23,9 @@ def test_of_a_notebook_the_cells_are_kept_that_its_sliders_need():
     assert notebooks.needed(code) == [code[0], code[1], code[3], code[4]]
     changed = ["d = {}", "d['a'] = 1", "n = 1", "n += 1", "other = 2", "sliders.explore(d, n)"]
     assert notebooks.needed(changed) == [*changed[:4], changed[5]]
+    local = ["table = costly()", "rows = 3", "def draw(n):\n    return [n * row for row in range(rows)]",
+             "sliders.explore(draw, lambda table: [row for row in table], n=1)"]
+    assert notebooks.needed(local) == local[1:]
 
 
 @pytest.mark.parametrize(("name", "whole"), [(name, name == WHOLE) for name in notebooks.BOOKS])
