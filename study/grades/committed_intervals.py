@@ -40,6 +40,7 @@ RECORDED = {
     "lutz-cycle": Recorded("04_oltp_gain/all.cycle-skewness-"),
     "lutz-r2": Recorded("05_io_size_correlation/draws.io_size-r2-"),
     "exchange-gain": Recorded("06_exchange/part.all-"),
+    "pg-bytes": Recorded("09_postgres_checkpoints/unfitted.zfs-over-ufs.bytes-"),
     "alignment-loss": Recorded("14_lun_alignment/unfitted.slowdown-"),
     **{f"speed-{name}": Recorded(f"15_storage_tiers/{name}.response-")
        for name in ("capacity-hdd", "performance-hdd", "ssd-read")},

@@ -33,6 +33,10 @@ class Results:
         """Both ends of an interval in words."""
         return f"{self(f'{name}-low', form)} to {self(f'{name}-high', form)}"
 
+    def ratio(self, name: str, above: str, below: str) -> str:
+        """The number `name` of one subject over that of another."""
+        return f"{self.numbers[name.format(above)] / self.numbers[name.format(below)]:.0f}"
+
     def grade(self, claim: str) -> str:
         """The grade of a claim."""
         return self.claims[claim]["grade"]
@@ -127,11 +131,11 @@ def summary() -> dict[str, list[Row]]:
             ("2009: the same, read-only", "786 to 3065 TPS", _in_order("08_sysbench_ladders/sysbench-ro"),
              n.grades("sysbench-ro-"))],
         "09_postgres_checkpoints": [
-            ("2008: written by ZFS (128K by mistake); by UFS", "80; 18 MB/s",
-             f"{n.span('09_postgres_checkpoints/unfitted.zfs-nine-disks-128k.write.bandwidth')}; "
-             f"{n.span('09_postgres_checkpoints/unfitted.ufs-nine-disks.write.bandwidth')} MB/s; best guess "
-             f"{n('09_postgres_checkpoints/zfs-nine-disks-128k.write.bandwidth')}; "
-             f"{n('09_postgres_checkpoints/ufs-nine-disks.write.bandwidth')} MB/s", n.grade("pg-bytes")),
+            ("2008: bytes written by ZFS (128K by mistake) over those by UFS",
+             f"up to 5 times (figures: {n('00_claims/pg-bytes.shown', '.1f')})",
+             f"{n.span('09_postgres_checkpoints/unfitted.zfs-over-ufs.bytes', '.1f')} times; best guess "
+             f"{n.ratio('09_postgres_checkpoints/{}.write.bandwidth', 'zfs-nine-disks-128k', 'ufs-nine-disks')}",
+             n.grade("pg-bytes")),
             ("2008: rate with the intent log", "50 000 TPM",
              f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-300s-15.database.throughput-low')} to "
              f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-300s-15.database.throughput-high')} TPM; "
