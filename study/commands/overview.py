@@ -28,6 +28,7 @@ FACES = {
     "13_dedup": "dedup_cliff", "14_lun_alignment": "alignment_map", "15_storage_tiers": "tiers_frontier_then",
     "90_model_vs_zfs": "lines_over_time", "91_published_setups": "published_ratios"}
 LONG = 240      # letters of a verdict
+WIDTH = 320     # of a figure, in pixels; a table in JupyterLab would make it as narrow as the words beside it leave room
 STYLE = "text-align: left; vertical-align: top; white-space: normal"
 
 
@@ -114,4 +115,5 @@ def _results(published: str, simulated: str, grade: str) -> str:
 def _image(entry: Entry) -> str:
     if entry.figure is None or not entry.figure.exists():
         return ""
-    return f'<img width="320" alt="" src="data:image/png;base64,{base64.b64encode(entry.figure.read_bytes()).decode()}">'
+    data = base64.b64encode(entry.figure.read_bytes()).decode()
+    return f'<img width="{WIDTH}" style="max-width: none" alt="" src="data:image/png;base64,{data}">'

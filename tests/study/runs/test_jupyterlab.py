@@ -13,6 +13,7 @@ from conftest import KERNELSPEC, command
 from nbformat.v4 import new_code_cell, new_notebook
 
 from drivers.notebooks import SHORT
+from study.commands import overview
 from study.project import NOTEBOOKS
 from support.processes import ended, started
 
@@ -126,7 +127,7 @@ def opened(browser, server, name):
         browser.get(f"{server}/lab/tree/{name}?token=study&reset")
     else:
         browser.execute_script(OPEN, name)
-    wait_for(lambda: browser.execute_script(FRONT) == name and state(browser)["idle"], 180)
+    wait_for(lambda: state(browser)["idle"] and browser.execute_script(FRONT) == name, 180)
 
 
 def run_all_cells(browser, server, name, meanwhile=lambda: None):
@@ -207,6 +208,16 @@ def keep(browser, name):
         browser.save_screenshot(os.path.join(folder, f"{name}.png"))
         with open(os.path.join(folder, f"{name}.json"), "w") as file:
             json.dump(state(browser), file)
+
+
+THUMBNAILS = "return [...document.querySelectorAll('.jp-OutputArea-output td img')].map(image => image.clientWidth);"
+
+
+def test_figures_of_the_index_are_as_wide_as_they_should_be(browser, server):
+    """A table of JupyterLab makes them as narrow as the words beside them leave room."""
+    run_all_cells(browser, server, "index.ipynb")
+    widths = wait_for(lambda: browser.execute_script(THUMBNAILS), 60)
+    assert set(widths) == {overview.WIDTH}
 
 
 def test_links_between_notebooks_open_them_in_the_lab(browser, server):
