@@ -144,7 +144,8 @@ def test_a_run_that_lists_a_folder_and_writes_into_it_is_done(runs, notebook):
 
 @pytest.mark.parametrize(("text", "names"), [
     ("'a.csv'", ["a.csv"]), ('"SELECT * FROM \'a.csv\'"', ["a.csv"]), ("'*.csv'", ["a.csv", "*.csv"]),
-    ("'below'", ["below/b.csv"]), ("'*'", []), ("'.'", []), ("a.csv", []), ("'\\0'", []), ("'" + "x" * 5000 + "'", []), ("'/etc/passwd'", [])])
+    ("'below'", ["below/b.csv"]), ("'*'", []), ("'.'", []), ("a.csv", []),
+    ("'\\0'", []), ("'" + "x" * 5000 + "'", []), ("'/etc/passwd'", [])])
 def test_text_that_names_a_file(tmp_path, text, names):
     for name in ("a.csv", "below/b.csv", ".hidden/c.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
