@@ -10,7 +10,7 @@ from study.commands.result import Json, give
 from study.console import err, out
 from study.errors import UserError
 
-RUN_S = 0.5, 3.5        # processor time of a run, with its share of the ladder: of quick machines and of slow ones
+RUN_S = 0.5, 5.5        # processor time of a run, with its share of the ladder: of quick machines, of wide RAID-Z2
 
 
 def how_long(n_machines: int, draws: int) -> str:
@@ -32,7 +32,7 @@ def advise(
 ) -> None:
     """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
 
-    Takes one to three minutes on two free processors; with --today seconds.
+    Takes one to five minutes on two free processors, and says how many first; with --today seconds.
 
     Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
 

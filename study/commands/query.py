@@ -1,4 +1,5 @@
 """Questions to the run store: a query, two runs side by side, the origin of a figure."""
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -109,9 +110,11 @@ def _with_unit(name: str, row: dict) -> str:
 
 def _cell(value: Any) -> str:
     """A value for the terminal, a broken number to six digits; nothing for NULL."""
-    if value is None or value is pd.NaT or value != value:
+    if value is None or value is pd.NaT:
         return ""
-    return f"{value:.{10 if value == round(value) else 6}g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return "" if math.isnan(value) else f"{value:.{10 if value.is_integer() else 6}g}"
 
 
 def diff(first_id: str, second_id: str, out: Console, as_json: bool = False) -> None:

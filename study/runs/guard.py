@@ -1,8 +1,9 @@
 """A batch kernel, started in the place of `ipykernel_launcher`, below its keeper.
 
 It refuses to open data files which its notebook has not declared. Of a notebook of the user's own it notes which files are
-read (see inputs.py). It sees what Python opens; files that DuckDB or Arrow open by name in their own code pass unseen, so
-read data through `study`. Its output, and that of processes it forks, goes over Unix sockets: no port is opened.
+read and which folders are listed (see inputs.py). It sees what Python opens; files that DuckDB or Arrow open by name in
+their own code pass unseen, so read data through `study`. Its output, and that of processes it forks, goes over Unix
+sockets: no port is opened.
 """
 import os
 import runpy
@@ -15,6 +16,7 @@ from study.project import DATA, refuse_undeclared
 from study.runs import inputs, keeper, secrets
 
 LEFT = "exit() ends this run: the cells after it are left out"
+LISTING = ("os.listdir", "os.scandir")     # also what glob, walk and pathlib do
 _busy = threading.local()
 _noted: set[tuple[str, bool]] = set()
 _run_of_own: list[Path] = []        # the run's folder and the notebook's, of a notebook of the user's own
@@ -22,28 +24,39 @@ _run_of_own: list[Path] = []        # the run's folder and the notebook's, of a 
 
 def watch(event: str, arguments: tuple) -> None:
     """An audit hook: raises UserError when an undeclared file below `data/` is about to be opened."""
-    if event not in ("open", "sqlite3.connect") or getattr(_busy, "noting", False):
+    if event not in ("open", "sqlite3.connect", *LISTING) or getattr(_busy, "noting", False):
+        return
+    if event in LISTING and (not _run_of_own or _imports()):
         return
     path = _path(arguments[0])
     if path is None:
         return
-    if path.startswith(f"{DATA}{os.sep}"):
+    if path.startswith(f"{DATA}{os.sep}") and event not in LISTING:
         refuse_undeclared(os.path.relpath(path, DATA).replace(os.sep, "/"))
     elif _run_of_own:
         flags = arguments[2] if event == "open" else 0
-        if (seen := (path, bool(flags & inputs.WRITES))) not in _noted:
+        if (seen := (path, event in LISTING or bool(flags & inputs.WRITES))) not in _noted:
             _noted.add(seen)
             _busy.noting = True
             try:
-                inputs.note(path, flags, _run_of_own[0], _run_of_own[1])
+                if event in LISTING:
+                    inputs.note_listing(path, *_run_of_own)
+                else:
+                    inputs.note(path, flags, *_run_of_own)
             finally:
                 _busy.noting = False
+
+
+def _imports() -> bool:
+    """Whether a folder is listed to find a module or a package in it: whoever calls `watch` is of importlib."""
+    file = sys._getframe(2).f_code.co_filename
+    return file.startswith("<frozen importlib") or f"{os.sep}importlib{os.sep}" in file
 
 
 def _path(name: Any) -> str | None:
     """The absolute path of what is opened; None of a file that is open already, or of no file."""
     try:
-        return os.path.abspath(os.fsdecode(name))
+        return os.path.abspath(os.fsdecode("." if name is None else name))
     except (TypeError, ValueError):
         return None
 

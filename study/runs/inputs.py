@@ -1,9 +1,12 @@
 """Files that a notebook of the user's own reads: part of what its run is made of.
 
-Which files these are is seen while it runs. A file counts when Python opens it to read, or when text in the notebook or
-in its parameters names it. The latter also covers what DuckDB and Arrow open by name in code of their own. A file that
-the run itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do
+Which files these are is seen while it runs. A file counts when Python opens it to read, or when text in the notebook, a
+shell line or a parameter names it. The latter also covers what DuckDB and Arrow open by name in code of their own. A file
+that the run itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do
 not count.
+
+The names in a folder count where Python lists it, and the names that a pattern in the text has: a new file is then another
+input. A listed folder is named with a slash at its end, a pattern as it is written.
 
 The run store counts by the imports in it, all of them: what a question to it reads cannot be told. Simulated runs do not
 count, since each run adds itself to them.
@@ -26,6 +29,9 @@ from study.runs.folder import MANIFEST
 SEEN = "inputs.jsonl"       # in the folder of a run that is under way
 OF_THE_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/run", "/opt", "/nix", "/var/lib", "/var/cache")
 QUOTED = re.compile(r"""['"]([^'"\n]+)(?=['"])""")     # also what stands in quotes within quotes
+SHELL = re.compile(r"^\s*(?:[\w, ]+=\s*)?[!%](.*)")      # a line for the shell, or a magic
+BETWEEN_WORDS = re.compile(r"""[\s;|<>&()'"]+""")
+PATTERN = re.compile(r"\w.*[*?[]|[*?[].*\w")
 STORE = "imports in the run store"   # stands for them among names of files
 IMPORTED, LOCK_OF_STORE = "imported", ".locks/store"   # below the folder of runs; whoever reads the store opens its lock
 MAX_IN_A_FOLDER = 1000      # files of a folder that the notebook names
@@ -50,7 +56,29 @@ def _of_content(path: Path, *version: int) -> str:
 
 def today(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Digests of the files `names`, each named from `folder` on."""
-    return {name: of_imports() if name == STORE else of_file(folder / name) for name in names}
+    return {name: _today(folder, name) for name in names}
+
+
+def _today(folder: Path, name: str) -> str:
+    if name == STORE:
+        return of_imports()
+    if name.endswith(os.sep):
+        return of_listing(folder / name)
+    path = folder / name
+    return of_names(map(str, _files(folder, name))) if _is_pattern(name) and not path.is_file() else of_file(path)
+
+
+def of_listing(place: Path) -> str:
+    """A digest of the names in a folder, but for hidden and compiled files; nothing where there is no such folder."""
+    try:
+        return of_names(name for name in os.listdir(place) if not name.startswith((".", "__pycache__")))
+    except OSError:
+        return ""
+
+
+def of_names(names: Iterable[str]) -> str:
+    """A digest of some names, in whatever order they come."""
+    return digest([json.dumps(sorted(names)).encode()])
 
 
 def of_imports() -> str:
@@ -79,11 +107,20 @@ def _lies_in(path: str, folder: str | Path) -> bool:
 def named(folder: Path, code: Iterable[str], values: Any) -> dict[str, str]:
     """Digests of the files that text in quotes or a parameter names, also by a pattern (`*.csv`) or by their folder. A run
     that so names more than `MAX_IN_A_FOLDER` files is never taken for done."""
-    texts = {text for cell in code for text in QUOTED.findall(cell)} | set(_texts(values))
+    texts = {text for cell in code for text in (*QUOTED.findall(cell), *_shell_words(cell))} | set(_texts(values))
     paths = {os.path.abspath(path) for text in texts for path in _files(folder, text)}
+    patterns = sorted(text for text in texts if _is_pattern(text) and any(path.is_file() for path in _files(folder, text)))
     names = sorted(os.path.relpath(path, folder) for path in paths
                    if path == os.path.abspath(folder) or counts(path, folder))
-    return today(folder, names) | {name: TOO_MANY for name in names if (folder / name).is_dir()}
+    return today(folder, [*names, *patterns]) | {name: TOO_MANY for name in names if (folder / name).is_dir()}
+
+
+def _shell_words(cell: str) -> Iterator[str]:
+    """Words of lines that go to the shell or to a magic, and of a cell that does as a whole."""
+    lines = cell.splitlines()
+    for line in lines:
+        if of_shell := ([line] if cell.startswith("%%") else SHELL.findall(line)):
+            yield from filter(None, BETWEEN_WORDS.split(of_shell[0]))
 
 
 def _texts(values: Any) -> Iterator[str]:
@@ -101,12 +138,20 @@ def _files(folder: Path, text: str) -> list[Path]:
             return [place]
         if place.is_dir() and _lies_in(os.path.abspath(place), folder):
             return _or_too_many(_below(place), place)
-        if re.search(r"\w.*[*?[]|[*?[].*\w", text) and not os.path.isabs(text):
-            fixed = itertools.takewhile(lambda part: not re.search(r"[*?[]", part), Path(text).parts)
-            return _or_too_many((path for path in folder.glob(text) if path.is_file()), folder.joinpath(*fixed))
+        if _is_pattern(text):
+            return _or_too_many((path for path in folder.glob(text) if path.is_file()), _fixed_part(folder, text))
     except (OSError, ValueError, NotImplementedError):      # of text that is no path
         pass
     return []
+
+
+def _is_pattern(text: str) -> bool:
+    return bool(PATTERN.search(text)) and not os.path.isabs(text)
+
+
+def _fixed_part(folder: Path, pattern: str) -> Path:
+    """The folder that all files of a pattern lie below."""
+    return folder.joinpath(*itertools.takewhile(lambda part: not re.search(r"[*?[]", part), Path(pattern).parts))
 
 
 def _or_too_many(files: Iterator[Path], place: Path) -> list[Path]:
@@ -136,6 +181,12 @@ def note(path: str, flags: int, run: Path, folder: Path) -> None:
         _note(run, os.path.relpath(path, folder), None if flags & WRITES else of_file(Path(path)))
 
 
+def note_listing(path: str, run: Path, folder: Path) -> None:
+    """Note in the run's folder that a folder, at or below the notebook's, is about to be listed."""
+    if (path == str(folder) or _lies_in(path, folder)) and counts(os.path.join(path, "any"), folder):
+        _note(run, os.path.relpath(path, folder) + os.sep, of_listing(Path(path)))
+
+
 def _note(run: Path, name: str, value: str | None) -> None:
     handle = os.open(run / SEEN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
@@ -153,6 +204,8 @@ def taken(run: Path, folder: Path, named_before: dict[str, str]) -> dict[str, st
     for row in seen:
         if row["digest"]:
             read.setdefault(row["name"], row["digest"])
-    left = {name: value for name, value in named_before.items() if value in (of_file(folder / name), TOO_MANY)}
-    return {name: value for name, value in sorted({**left, **read}.items())
-            if name not in written and (name == STORE or (folder / name).exists())}
+    left = {name: value for name, value in named_before.items() if value in (_today(folder, name), TOO_MANY)}
+    both = {**left, **read}
+    names = today(folder, [name for name in both if name.endswith(os.sep) or _is_pattern(name)])    # with what the run wrote
+    return {name: value for name, value in sorted({**both, **names}.items())
+            if name not in written and (name == STORE or _is_pattern(name) or (folder / name).exists())}

@@ -94,3 +94,9 @@ def test_claims_are_found_by_name(runs, study):
     done = study("claims", "pgbench-1")
     assert (done.returncode, "pgbench-1" in done.stdout, "seqread" in done.stdout) == (0, True, False)
     assert "did you mean 'oltp-gain'" in one_sentence(study("claims", "oltp-gan"))
+
+
+@pytest.mark.parametrize(("value", "printed"), [("1.0 / 0", "inf"), ("-1.0 / 0", "-inf"), ("[1, 2]", "[1 2]"),
+                                                ("2.5", "2.5"), ("3.0::DOUBLE", "3"), ("'nan'::DOUBLE", ""), ("NULL", "")])
+def test_query_prints_each_value_that_a_question_can_have(runs, study, value, printed):
+    assert study("query", f"SELECT {value} AS answer").stdout.split() == ["answer", *printed.split()]

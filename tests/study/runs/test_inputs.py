@@ -27,6 +27,8 @@ READS = {
     "by a pattern": ("pattern.csv", "import duckdb\nduckdb.sql(\"SELECT * FROM 'pat*.csv'\").fetchall()"),
     "in a folder": ("other/runs.csv", "import duckdb\nduckdb.read_csv('other' + '/runs.csv').fetchall(); 'other'"),
     "script": ("script.txt", "exec(open('script.txt').read())"),
+    "by the shell": ("shell.txt", "!cat shell.txt"),
+    "by a shell's cell": ("bash.txt", "%%bash\ncat bash.txt | sort"),
 }
 OWN_MODULES = {"helper": ("helper.py", "import helper"), "package": ("package/part.py", "import package.part")}
 BEFORE, AFTER = "a = 1\n", "a = 2\n"
@@ -47,7 +49,7 @@ def test_a_run_is_as_current_as_each_file_that_it_read(runs, notebook, tmp_path)
     first = run(plan(path))
     assert (first.status, first.again) == ("ok", True), first.reason
     written = manifest(first.plan.folder)
-    assert set(written["inputs"]) == {name for name, _ in READS.values()}
+    assert set(written["inputs"]) == {name for name, _ in READS.values()} | {"pat*.csv"}
     (folder / "another.csv").write_text("of nobody's interest")
     for name, _ in READS.values():
         (folder / name).write_text(AFTER)
@@ -120,9 +122,30 @@ def test_system_and_project_files_are_no_inputs(runs, notebook):
     assert (outcome.status, manifest(outcome.plan.folder)["inputs"]) == ("ok", {})
 
 
+@pytest.mark.parametrize("cell", ["import os\nos.listdir('few')", "import glob\nglob.glob('few' + '/*.csv')",
+                                  "from pathlib import Path\nlist(Path('few').iterdir())",
+                                  "import duckdb\nduckdb.sql(\"SELECT * FROM 'few/*.csv'\").fetchall()"])
+def test_a_new_file_in_a_folder_that_was_listed_makes_another_run(runs, notebook, tmp_path, cell):
+    (tmp_path / "few").mkdir()
+    (tmp_path / "few" / "a.csv").write_text("x\n1\n")
+    path = notebook("lists", cell)
+    first = run(plan(path))
+    assert (first.status, run(plan(path)).again) == ("ok", False), first.reason
+    (tmp_path / "few" / "b.csv").write_text("x\n2\n")
+    assert run(plan(path)).again
+    (tmp_path / "few" / "b.csv").unlink()
+    assert not run(plan(path)).again
+
+
+def test_a_run_that_lists_a_folder_and_writes_into_it_is_done(runs, notebook):
+    path = notebook("writes", "import os\nos.listdir('.')\nopen('out.csv', 'w').write('x')")
+    assert [run(plan(path)).again for _ in range(2)] == [True, False]
+
+
 @pytest.mark.parametrize(("text", "names"), [
-    ("'a.csv'", ["a.csv"]), ('"SELECT * FROM \'a.csv\'"', ["a.csv"]), ("'*.csv'", ["a.csv"]), ("'below'", ["below/b.csv"]),
-    ("'*'", []), ("'.'", []), ("a.csv", []), ("'\\0'", []), ("'" + "x" * 5000 + "'", []), ("'/etc/passwd'", [])])
+    ("'a.csv'", ["a.csv"]), ('"SELECT * FROM \'a.csv\'"', ["a.csv"]), ("'*.csv'", ["a.csv", "*.csv"]),
+    ("'below'", ["below/b.csv"]), ("'*'", []), ("'.'", []), ("a.csv", []),
+    ("'\\0'", []), ("'" + "x" * 5000 + "'", []), ("'/etc/passwd'", [])])
 def test_text_that_names_a_file(tmp_path, text, names):
     for name in ("a.csv", "below/b.csv", ".hidden/c.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -145,7 +168,7 @@ def test_a_run_that_names_a_folder_of_too_many_files_is_never_taken_for_done(run
     for name in "abc":
         (tmp_path / "few" / name).write_text("x")
     path = notebook("counts", "import os\nlen(os.listdir('few'))")
-    assert manifest(run(plan(path)).plan.folder)["inputs"] == {"few": inputs.TOO_MANY}
+    assert manifest(run(plan(path)).plan.folder)["inputs"]["few"] == inputs.TOO_MANY
     assert run(plan(path)).again
     (tmp_path / "few" / "c").unlink()
     assert run(plan(path)).again
