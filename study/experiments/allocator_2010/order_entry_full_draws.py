@@ -290,8 +290,8 @@ def sentence(both: Pairs) -> str:
         ranges[name] = [f"{of_size[name].min():.0f} to {of_size[name].max():.0f}" for of_size in (both.full, both.small)]
     joint = [int((of_size[JOINT] >= 1).sum()) for of_size in (both.full, both.small)]
     return (f"At full size the {n} are {ranges[REDUCTION][0]} % steadier, and to scale {ranges[REDUCTION][1]} %. They gain "
-            f"{ranges[GAIN][0]} % at full size, and {ranges[GAIN][1]} % to scale. Under the old rules {joint[0]} of them "
-            f"have 8 records or more in a write of the fastest test run and 2 or fewer in the slowest, to scale {joint[1]}.")
+            f"{ranges[GAIN][0]} % at full size, and {ranges[GAIN][1]} % to scale. The joint fact shows in {joint[0]} "
+            f"of them at full size, and in {joint[1]} to scale.")
 
 
 def table(both: Pairs) -> pd.DataFrame:

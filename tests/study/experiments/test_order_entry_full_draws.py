@@ -358,3 +358,25 @@ def test_nonsense_in_printed_numbers_changes_no_prediction(complete, is_complete
     assert len(before) == 6
     assert {row[0] for row in before if row[-1]["left_full_size"]} == (
         {row[0] for row in before} - {"lutz-cycle"} if is_complete else set())
+
+
+def test_numbers_at_full_size_are_recorded_once_they_grade(complete):
+    results, full = ensemble_to_scale(), full_draws.results(complete)
+    numbers = order_entry_graded.metrics(results, full).set_index("name").value
+    assert (numbers["full-size.gain-low"], numbers["full-size.gain-high"]) == pytest.approx((0, 190))
+    assert (numbers["full-size.joint-shown"], numbers["full-size.draws"]) == (19, 20)
+    to_scale = order_entry_graded.metrics(results, None).set_index("name").value
+    assert to_scale.equals(numbers[to_scale.index])
+    assert not any(name.startswith("full-size.") for name in to_scale.index)
+
+
+def test_r_squared_is_graded_at_full_size_too_and_each_verdict_says_so(complete):
+    results, full = ensemble_to_scale(), full_draws.results(complete)
+    scores = grades_at_full_size.scores(results, "05_io_size_correlation", full)
+    r_squared = full["after/io_size.r_squared"]
+    assert scores.loc[0, ["left, low", "left, high"]].tolist() == [r_squared.min(), r_squared.max()]
+    assert "in 20 draws at full size" in order_entry_graded.verdict(scores, "lutz-r2")
+    of_04 = grades_at_full_size.scores(results, "04_oltp_gain", full)
+    joint = order_entry_graded.verdict(of_04, "aggregation-joint")
+    assert ": 1 or more shows the joint fact, simulated 0.75 to 2.00 in 20 draws at full size (to scale the grade" in joint
+    assert "full size" not in order_entry_graded.verdict(of_04, "lutz-cycle")
