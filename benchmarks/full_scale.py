@@ -5,11 +5,13 @@
     python benchmarks/full_scale.py draws 20 FOLDER   the same, kept in another folder
 
 It comes out as it is, digit by digit, unless the simulation has changed (`git diff data/full_scale` shows it). Each draw is
-written when it is done. Draws that are there already, and are of the model of today, are not simulated again.
+written when it is done. Draws that are there already, and are of the model of today, are not simulated again. Of a draw that
+cannot be simulated the reason is written, and it is not tried again until the model is another one.
 """
 import sys
 from pathlib import Path
 
+from model.simulations.order_entry.series import CannotRun
 from study import project
 from study.experiments.allocator_2010 import order_entry_full_draws as full_draws
 from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
@@ -25,9 +27,12 @@ def draws(n, folder):
     for number in numbers:
         try:
             print(f"written: {full_draws.keep(folder, number)}", flush=True)
+        except CannotRun as error:
+            failed += 1
+            print(f"draw {number} cannot be: {error}; written: {full_draws.refuse(folder, number, str(error))}", flush=True)
         except ValueError as error:
             failed += 1
-            print(f"draw {number} cannot be: {error}", flush=True)
+            print(f"draw {number} failed, and nothing is written: {error}", flush=True)
     return failed
 
 

@@ -56,6 +56,7 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
             "audit": row.audit, "differs": row.differs,
             "is_ratio": _is_ratio(row.claim_id, claim["published_unit"]), **simulated,
             "draws": dict.fromkeys(INTERVALS) | {"left": prediction.get("left_draws")},
+            "full_size": prediction.get("left_full_size") is True,
             "grade": row.grade, "by_single_changes": row.single_changes, "with_own_error": row.own_error,
             "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
             "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
@@ -110,12 +111,18 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
         "to be predicted": _number(content["published"], unit)
         + ", after over before" * content["is_ratio"] + _allowed(content),
         "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),
-        **{name: f"{_ends(content[kind], unit, content['draws'][kind])}{committed}" for kind, name in INTERVALS.items()
+        **{name: f"{_ends(content[kind], unit, content['draws'][kind])}{_size(content, kind)}{committed}"
+           for kind, name in INTERVALS.items()
            if content[kind]},
         "grade": content["grade"] + committed, "why": content["why"],
         **{name: content[key] for name, key in BESIDE.items() if content[key] != content["grade"]},
         "follows from": content["follows_from"], "notebook": content["notebook"]}
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
+
+
+def _size(content: dict[str, Any], kind: str) -> str:
+    """Of an interval of draws at full size, where the others are to scale."""
+    return " at full size" if kind == "left" and content["full_size"] else ""
 
 
 def _ends(interval: list[float | None], unit: Any, draws: int | None) -> str:

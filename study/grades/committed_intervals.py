@@ -37,6 +37,7 @@ RECORDED = {
     "aggregation-good": Recorded("03_first_fit_best_fit/unfitted.aggregation.good-"),
     **dict.fromkeys(("lutz-gain", "roch-gain"), Recorded("04_oltp_gain/all.gain-")),
     **dict.fromkeys(("lutz-variability", "roch-variability"), Recorded("04_oltp_gain/all.reduction-")),
+    "aggregation-joint": Recorded("04_oltp_gain/all.joint-"),
     "lutz-cycle": Recorded("04_oltp_gain/all.cycle-skewness-"),
     "lutz-r2": Recorded("05_io_size_correlation/draws.io_size-r2-"),
     "exchange-gain": Recorded("06_exchange/part.all-"),

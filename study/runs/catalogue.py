@@ -136,7 +136,7 @@ STUDY: dict[str, Notebook] = {
             "draws": DRAWS, "seeds": SEEDS, "seed": SEED,
         }),
     "05_io_size_correlation": Notebook(
-        reads=("claims.toml", "published/*.toml", "priors.toml"), needs=("04_oltp_gain",), minutes=0.5,
+        reads=("claims.toml", "published/*.toml", "priors.toml", "full_scale/*"), needs=("04_oltp_gain",), minutes=0.5,
         imports="study.store.series",
         parameters={
             "source": Parameter(kind="str", help="notebook whose runs are looked at, or label of imported or measured ones"),

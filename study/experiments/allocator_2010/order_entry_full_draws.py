@@ -1,14 +1,22 @@
-"""Draws of the order entry at full size that are kept, beside the same draws to scale. They have no part in any grade.
+"""Draws of the order entry at full size that are kept, and the same draws to scale.
 
     keep(folder, 3)             simulate draw 3 (`order_entry_full_size`) and keep it: a file for each draw
+    refuse(folder, 3, why)      keep beside the draws that this one cannot be simulated, and why
     to_do(folder, 20)           which of the first twenty are missing, or are of an older model
     kept_draws = read()         those in data/full_scale
-    words(kept_draws)           how many they are, and which are of an older model
+    cannot = refused()          those that cannot be simulated
+    words(kept_draws, cannot)   how many they are, which are of an older model, and what grades are of
+    full = results()            the draws that grades are of, None while these are to scale
     both = pairs(60, …)         each beside the same draw to scale, and the best guess likewise
     table(both)                 what is compared, at both sizes
 
-The cycle is not compared: it takes twenty test runs at full size, and these series have thirty. No printed number is read
-here.
+Grades. All N_DRAWS count, or none. A draw counts if it is of today's model. Under another Python nobody can tell, and it
+counts. A draw that cannot be simulated shows nothing: it is one of the N_DRAWS, and ranges are of the others
+(`study.grades.full_size`). With fewer than LEAST others none counts, since two groups of draws are the least by which a
+condition can decide.
+
+The cycle is neither compared nor graded: it takes twenty test runs at full size, and these series have thirty. No printed
+number is read here.
 """
 import json
 import sys
@@ -30,18 +38,23 @@ from study.experiments.allocator_2010.order_entry_full_size import (
     N_DRAWS,
     N_RUNS,
     N_USERS,
+    OF_SCALE,
     RECORD_KIB,
     cases,
     code,
     machine,
     series_of,
 )
+from study.experiments.allocator_2010.order_entry_graded import JOINT, with_joint
 from study.experiments.allocator_2010.order_entry_series import TPS
+from study.grades.remaining_draws import A_GROUP
 from study.pools import engine_share
 
-FOLDER, NAME = project.DATA / "full_scale", "draw-{:02d}.parquet"
+FOLDER, NAME, REASON = project.DATA / "full_scale", "draw-{:02d}.parquet", "draw-{:02d}.refused.json"
+LEAST = 2 * A_GROUP     # draws at full size that grades can be of
+CYCLE = f"{AFTER}/cycle.skewness"
 MAKER = "benchmarks/full_scale.py draws {}"
-CASE, CODE, PYTHON = "case", "code", "python"
+CASE, CODE, PYTHON, WHY = "case", "code", "python", "why"
 TODAY = "{}.{}".format(*sys.version_info[:2])
 
 GAIN, REDUCTION, R_SQUARED, BEST, BLOCKS = COMPARED = (
@@ -60,8 +73,15 @@ class Draw(NamedTuple):
     is_older: bool      # whether its model, or what was drawn, is another one than today's
 
 
+class Refused(NamedTuple):
+    """A draw that cannot be simulated: why, and what found it so."""
+    why: str
+    python: str
+    is_older: bool
+
+
 class Pairs(NamedTuple):
-    """The same draws at both sizes, and the best guess: a row each, a column for each of COMPARED."""
+    """The same draws at both sizes, and the best guess: a row each, a column for each of COMPARED and for the joint fact."""
     small: pd.DataFrame
     full: pd.DataFrame
 
@@ -73,23 +93,61 @@ def file_of(folder: Path, number: int) -> Path:
     return folder / NAME.format(number)
 
 
+def reason_of(folder: Path, number: int) -> Path:
+    """Where it is kept why draw `number` cannot be simulated."""
+    return folder / REASON.format(number)
+
+
 def keep(folder: Path, number: int) -> Path:
-    """Simulate draw `number` of the hypercube and write its file. CannotRun if its users never settle."""
+    """Simulate draw `number` of the hypercube and write its file, in place of a reason why not. CannotRun if its users never
+    settle."""
     case, begin = cases()[number], time.process_time()
     with engine_share.noted() as pools:
         made = kept.Made(order_entry_full_size.rows(case), pools)
-    facts = {"maker": order_entry_full_size.__name__, "reads": "[]", "calls": _digest(case), CASE: json.dumps(case),
-             CODE: code(), PYTHON: TODAY, kept.SECONDS: f"{time.process_time() - begin:.0f}"}
-    kept.write(file_of(folder, number), [made], facts)
+    kept.write(file_of(folder, number), [made],
+               {"maker": order_entry_full_size.__name__, "reads": "[]", **_made_by(case), CASE: json.dumps(case),
+                kept.SECONDS: f"{time.process_time() - begin:.0f}"})
+    reason_of(folder, number).unlink(missing_ok=True)
     return file_of(folder, number)
 
 
+def refuse(folder: Path, number: int, why: str) -> Path:
+    """Keep why draw `number` cannot be simulated by today's model, in place of a draw of an older one."""
+    facts = _made_by(cases()[number]) | {WHY: why}
+    project.write_atomically(reason_of(folder, number), json.dumps(facts, indent=1) + "\n")
+    file_of(folder, number).unlink(missing_ok=True)
+    return reason_of(folder, number)
+
+
 def to_do(folder: Path, n: int) -> list[int]:
-    """Of the first `n` draws those that are not in `folder`, then those that are there of an older model."""
+    """Of the first `n` draws those that are not in `folder`, then those that are there of an older model. One that is known
+    not to be possible is there."""
     numbers = range(len(cases()[:n]))
-    missing = [number for number in numbers if not file_of(folder, number).exists()]
-    return missing + [number for number in numbers if number not in missing
-                      and _is_older(kept.facts(file_of(folder, number)), cases()[number], any_python=False)]
+    facts = {number: facts for number in numbers if (facts := _facts(folder, number)) is not None}
+    return [number for number in numbers if number not in facts] + [
+        number for number, of_file in facts.items() if _is_older(of_file, cases()[number], any_python=False)]
+
+
+def _facts(folder: Path, number: int) -> dict[str, str] | None:
+    """What made a draw, or found that it cannot be simulated; None where neither is kept."""
+    if file_of(folder, number).exists():
+        return kept.facts(file_of(folder, number))
+    return _reason(reason_of(folder, number)) if reason_of(folder, number).exists() else None
+
+
+def _reason(path: Path) -> dict[str, str]:
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict) or not all(isinstance(facts.get(name), str) for name in ("calls", CODE, PYTHON, WHY)):
+        raise UserError(f"{path} does not say why a draw cannot be simulated; restore it with git checkout -- data, or "
+                        "remove it")
+    return facts
+
+
+def _made_by(case: dict) -> dict[str, str]:
+    return {"calls": _digest(case), CODE: code(), PYTHON: TODAY}
 
 
 def read(folder: Path = FOLDER) -> dict[int, Draw]:
@@ -99,7 +157,7 @@ def read(folder: Path = FOLDER) -> dict[int, Draw]:
         path = file_of(folder, number)
         if not path.exists():
             continue
-        path = project.data_file(path.relative_to(project.DATA).as_posix()) if folder == FOLDER else path
+        path = _declared(path)
         facts, (made,) = kept.facts(path), kept.read(path)
         rows = pd.DataFrame(made.rows)
         if set(rows[rows.name == TPS].groupby("rules").run.nunique()) != {N_RUNS} or set(rows.rules) != {BEFORE, AFTER}:
@@ -112,6 +170,21 @@ def read(folder: Path = FOLDER) -> dict[int, Draw]:
     return draws
 
 
+def refused(folder: Path = FOLDER) -> dict[int, Refused]:
+    """The draws that cannot be simulated, by number. UserError if a reason is damaged."""
+    today, known = cases(), {}
+    for number in range(N_DRAWS):
+        if reason_of(folder, number).exists():
+            facts = _reason(_declared(reason_of(folder, number)))
+            known[number] = Refused(facts[WHY], facts[PYTHON], _is_older(facts, today[number], any_python=True))
+    return known
+
+
+def _declared(path: Path) -> Path:
+    """The same; of the project's own folder a run must have declared that it reads it."""
+    return project.data_file(path.relative_to(project.DATA).as_posix()) if path.parent == FOLDER else path
+
+
 def _digest(case: dict) -> str:
     return project.digest([kept.as_text((case, N_RUNS, N_USERS, RECORD_KIB)).encode()])
 
@@ -120,6 +193,37 @@ def _is_older(facts: dict[str, str], case: dict, any_python: bool) -> bool:
     """Whether a file is of another case or of other code. Under another Python digests of the same code differ."""
     is_of_today = facts[CODE] == code() or (any_python and facts[PYTHON] not in ("", TODAY))
     return facts["calls"] != _digest(case) or not is_of_today
+
+
+# --- what grades are of -------------------------------------------------------------------------------------------------
+
+def results(folder: Path = FOLDER) -> pd.DataFrame | None:
+    """The draws that grades are of, None while these are to scale. Columns are those of `order_entry.predict` without the
+    cycle, and without numbers that are no conditions; the joint fact is one more. All are of the part `all`. A draw that
+    cannot be simulated has no outcome."""
+    draws, cannot = read(folder), refused(folder)
+    if not is_complete(draws, cannot):
+        return None
+    known, today = priors.read(order_entry.EXPERIMENT), cases()
+    rows = [_row(draws[number]) if number in draws and not draws[number].is_older else today[number]
+            for number in range(N_DRAWS)]
+    numbers = {prior.name for prior in known.priors} - {condition.name for condition in known.conditions}
+    table = pd.DataFrame(rows).assign(fitted=False, reached=True).drop(columns=[CYCLE, *numbers, *OF_SCALE])
+    return with_joint(table)
+
+
+def is_complete(draws: dict[int, Draw], cannot: dict[int, Refused]) -> bool:
+    """Whether all N_DRAWS are of today's model, or known not to be possible, and LEAST of them are simulated."""
+    simulated, known = ({number for number, of_file in kept_of.items() if not of_file.is_older}
+                        for kept_of in (draws, cannot))
+    return len(simulated | known) == N_DRAWS and len(simulated) >= LEAST
+
+
+def _row(draw: Draw) -> dict[str, Any]:
+    """A case and what its test runs show. The pool may be fuller than was asked for."""
+    of_full_size = machine(draw.case)
+    more = {} if of_full_size.n_other else {"pool_fill": of_full_size.pool_fill}
+    return draw.case | more | _outcome(draw)
 
 
 # --- beside the same draws to scale -------------------------------------------------------------------------------------
@@ -138,8 +242,8 @@ def pairs(cycle_runs: int, **fixed: Any) -> Pairs:
     full = [_outcome(draw) for draw in draws]
     old, new = (runs.first(N_RUNS) for _, runs in full_scale.read()[best["age"]].items())
     full.append(outcome(machine(best), old, new, old))
-    return Pairs(*(pd.DataFrame([{name: row[f"{AFTER}/{name}"] for name in COMPARED} for row in of_size])
-                   for of_size in ([row for row, in to_scale], full)))
+    return Pairs(*(with_joint(pd.DataFrame(of_size))[[f"{AFTER}/{name}" for name in (*COMPARED, JOINT)]].set_axis(
+        [*COMPARED, JOINT], axis=1) for of_size in ([row for row, in to_scale], full)))
 
 
 def _outcome(draw: Draw) -> dict[str, float]:
@@ -149,16 +253,26 @@ def _outcome(draw: Draw) -> dict[str, float]:
 
 # --- for readers --------------------------------------------------------------------------------------------------------
 
-def words(draws: dict[int, Draw]) -> str:
-    """How many draws are kept, and which of them are of an older model, or by which nobody can tell."""
-    older = [number for number, draw in draws.items() if draw.is_older]
-    elsewhere = [number for number, draw in draws.items() if not draw.is_older and draw.python != TODAY]
+def words(draws: dict[int, Draw], cannot: dict[int, Refused]) -> str:
+    """How many draws are kept, and which of them are of an older model, or by which nobody can tell. Which cannot be
+    simulated, and what grades are of."""
+    everything: list[tuple[int, Draw | Refused]] = sorted([*draws.items(), *cannot.items()], key=lambda item: item[0])
+    older = [number for number, of_file in everything if of_file.is_older]
+    elsewhere = [number for number, of_file in everything if not of_file.is_older and of_file.python != TODAY]
     sentences = [f"{len(draws)} of {N_DRAWS} draws are kept at full size."]
+    sentences += [f"Draw {number} cannot be simulated, and shows nothing: {of_file.why}."
+                  for number, of_file in cannot.items()]
     if older:
         sentences.append(f"Of an older model {_are(older)}; {MAKER.format(N_DRAWS)} makes them anew.")
     if elsewhere:
         sentences.append(f"Under Python {TODAY} nobody can tell whether the model is still that of {_listed(elsewhere)}.")
-    return " ".join(sentences)
+    return " ".join([*sentences, _graded(draws, cannot)])
+
+
+def _graded(draws: dict[int, Draw], cannot: dict[int, Refused]) -> str:
+    if is_complete(draws, cannot):
+        return f"Grades are of {len(draws)} draws at full size, from the least to the most. The cycle is graded to scale."
+    return f"Grades are to scale until all {N_DRAWS} are there, of today's model, and {LEAST} can be simulated at least."
 
 
 def _are(numbers: list[int]) -> str:
@@ -167,6 +281,17 @@ def _are(numbers: list[int]) -> str:
 
 def _listed(numbers: list[int]) -> str:
     return f"{'draw' if len(numbers) == 1 else 'draws'} " + ", ".join(map(str, numbers))
+
+
+def sentence(both: Pairs) -> str:
+    """What the pairs show of steadiness, gain and the joint fact, at both sizes."""
+    n, ranges = len(both.full), {}
+    for name in (REDUCTION, GAIN):
+        ranges[name] = [f"{of_size[name].min():.0f} to {of_size[name].max():.0f}" for of_size in (both.full, both.small)]
+    joint = [int((of_size[JOINT] >= 1).sum()) for of_size in (both.full, both.small)]
+    return (f"At full size the {n} are {ranges[REDUCTION][0]} % steadier, and to scale {ranges[REDUCTION][1]} %. They gain "
+            f"{ranges[GAIN][0]} % at full size, and {ranges[GAIN][1]} % to scale. The joint fact shows in {joint[0]} "
+            f"of them at full size, and in {joint[1]} to scale.")
 
 
 def table(both: Pairs) -> pd.DataFrame:

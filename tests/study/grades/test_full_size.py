@@ -1,0 +1,31 @@
+"""What a record says of draws at full size, from a notebook to the run store and to the page of a claim."""
+import pytest
+
+from study.commands import claim_page
+from study.grades import grading
+from study.runs.plan import plan
+from study.runs.runner import run
+from study.store import store
+
+PREDICTS = """from study.grades.remaining_draws import Left
+from study.runs import record
+left = Left(draws=20, of=20, low=-3.0, middle=80.0, high=150.0, told_by="layout", share=0.2, groups=())
+record.prediction("lutz-gain", (90, 95, 99), draws=60, reach=(80, 120), left=left.as_row() | {SIZE})"""
+
+
+@pytest.mark.parametrize(("size", "is_full_size"), [('{"left_full_size": True}', True), ('{"left_full_size": False}', False),
+                                                    ("{}", None)])
+def test_a_record_says_of_which_size_the_draws_are(runs, notebook, size, is_full_size):
+    """A record of before says nothing of it."""
+    outcome = run(plan(notebook("predicting", PREDICTS.replace("{SIZE}", size))))
+    assert outcome.status == "ok", outcome.reason
+    with store.open() as connection:
+        row, = connection.execute("SELECT left_full_size, left_low, left_high FROM predictions").fetchall()
+        assert grading.of_runs(connection, [outcome.plan.run_id]) == {"lutz-gain": grading.CONSISTENT}
+    assert row == (is_full_size, -3.0, 150.0)
+
+
+@pytest.mark.parametrize(("is_full_size", "kind", "words"), [(True, "left", " at full size"), (True, "unfitted", ""),
+                                                             (False, "left", "")])
+def test_the_page_of_a_claim_says_what_is_at_full_size(is_full_size, kind, words):
+    assert claim_page._size({"full_size": is_full_size}, kind) == words
