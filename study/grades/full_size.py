@@ -7,10 +7,6 @@
 `full` has draws of the part `all` and nothing else: no best guess, no seeds, no condition by itself. Of what was drawn it
 has the conditions. Claims of which it has the quantity are graded by it, the others to scale. None grades all to scale. What
 asks for single changes stays to scale: intervals, their reach, and the grade by single changes.
-
-A draw without an outcome cannot be simulated. It was drawn, so it is counted, and it shows nothing: the range, and what a
-condition explains, are of the others. But no range is called narrow with such a draw. Where the range of the others is
-narrow, these alone are counted. They are fewer than twenty, so that the grade by single changes stands.
 """
 from collections.abc import Callable
 
@@ -26,22 +22,18 @@ OF_SIZE = FULL_SIZE, TO_SCALE = "at full size", "grade, to scale"      # of `sco
 
 
 def of(full: pd.DataFrame, claim: claims.Claim, outcome: pd.Series) -> Left:
-    """What is left of the draws by the baseline of a claim. `outcome`: of each row of `full`, nan of a draw that cannot be
-    simulated."""
+    """What is left of the draws by the baseline of a claim. `outcome`: of each row of `full`."""
     draws = ensembles.unfitted(full)
     inside = remaining_draws.draws_left(draws, claim, outcome)
     low, middle, high = remaining_draws.range_of(inside)
     told_by, share, groups = _told(draws.loc[inside.index], inside)
-    n_unsimulated = int(outcome[draws.index].isna().sum())
-    is_sharp = grading.grade((low, high), (low, high), no_effect=claim.effect_none) == grading.PREDICTED
-    n_counted = len(inside) if is_sharp else len(inside) + n_unsimulated
-    return Left(draws=n_counted, of=len(draws), low=low, middle=middle, high=high, told_by=told_by, share=share,
+    return Left(draws=len(inside), of=len(draws), low=low, middle=middle, high=high, told_by=told_by, share=share,
                 groups=groups)
 
 
 def _told(draws: pd.DataFrame, outcome: pd.Series) -> tuple[str, float, tuple]:
-    """The condition that tells most of the outcome, its share, and the groups that it makes, as in `remaining_draws`. Draws
-    that cannot be simulated are no reason to tell nothing."""
+    """The condition that tells most of the outcome, its share, and the groups that it makes, as in `remaining_draws`.
+    There a condition is what was changed by itself. Here it is what was drawn."""
     groups = {name: deciding_facts.grouped(draws[name]) for name in draws if "/" not in name and name not in NO_CASE}
     shares = {name: deciding_facts.explained(pd.factorize(group)[0], outcome.to_numpy(float))
               for name, group in groups.items()}

@@ -10,10 +10,8 @@
     both = pairs(60, …)         each beside the same draw to scale, and the best guess likewise
     table(both)                 what is compared, at both sizes
 
-Grades. All N_DRAWS count, or none. A draw counts if it is of today's model. Under another Python nobody can tell, and it
-counts. A draw that cannot be simulated shows nothing: it is one of the N_DRAWS, and ranges are of the others
-(`study.grades.full_size`). With fewer than LEAST others none counts, since two groups of draws are the least by which a
-condition can decide.
+Grades. All N_DRAWS count, or none. A draw counts if it is of today's model. Under another Python nobody can tell: there it
+counts if those of its own Python are of one model. One draw that cannot be simulated leaves all grades to scale.
 
 The cycle is neither compared nor graded: it takes twenty test runs at full size, and these series have thirty. No printed
 number is read here.
@@ -47,11 +45,9 @@ from study.experiments.allocator_2010.order_entry_full_size import (
 )
 from study.experiments.allocator_2010.order_entry_graded import JOINT, with_joint
 from study.experiments.allocator_2010.order_entry_series import TPS
-from study.grades.remaining_draws import A_GROUP
 from study.pools import engine_share
 
 FOLDER, NAME, REASON = project.DATA / "full_scale", "draw-{:02d}.parquet", "draw-{:02d}.refused.json"
-LEAST = 2 * A_GROUP     # draws at full size that grades can be of
 CYCLE = f"{AFTER}/cycle.skewness"
 MAKER = "benchmarks/full_scale.py draws {}"
 CASE, CODE, PYTHON, WHY = "case", "code", "python", "why"
@@ -70,6 +66,7 @@ class Draw(NamedTuple):
     rows: pd.DataFrame
     pools: list[dict[str, Any]]     # what the fast engine served: see `study.pools.engine_share`
     python: str         # "" where nothing is known of what made it
+    code: str           # digest of its model
     is_older: bool      # whether its model, or what was drawn, is another one than today's
 
 
@@ -164,7 +161,7 @@ def read(folder: Path = FOLDER) -> dict[int, Draw]:
             raise UserError(f"{path} has not {N_RUNS} test runs under both rules; restore it with git checkout -- data, or "
                             f"remove it and make it anew with: {MAKER.format(number + 1)}")
         is_older = _is_older(facts, today[number], any_python=True)
-        draws[number] = Draw(json.loads(facts[CASE]), rows, made.pools, facts[PYTHON], is_older)
+        draws[number] = Draw(json.loads(facts[CASE]), rows, made.pools, facts[PYTHON], facts[CODE], is_older)
     if not draws:
         raise UserError(f"{folder} has no draw at full size; restore them with: git checkout -- data")
     return draws
@@ -199,24 +196,23 @@ def _is_older(facts: dict[str, str], case: dict, any_python: bool) -> bool:
 
 def results(folder: Path = FOLDER) -> pd.DataFrame | None:
     """The draws that grades are of, None while these are to scale. Columns are those of `order_entry.predict` without the
-    cycle, and without numbers that are no conditions; the joint fact is one more. All are of the part `all`. A draw that
-    cannot be simulated has no outcome."""
-    draws, cannot = read(folder), refused(folder)
-    if not is_complete(draws, cannot):
+    cycle, and without numbers that are no conditions; the joint fact is one more. All are of the part `all`."""
+    draws = read(folder)
+    if not is_complete(draws):
         return None
-    known, today = priors.read(order_entry.EXPERIMENT), cases()
-    rows = [_row(draws[number]) if number in draws and not draws[number].is_older else today[number]
-            for number in range(N_DRAWS)]
+    known = priors.read(order_entry.EXPERIMENT)
+    rows = [_row(draws[number]) for number in range(N_DRAWS)]
     numbers = {prior.name for prior in known.priors} - {condition.name for condition in known.conditions}
     table = pd.DataFrame(rows).assign(fitted=False, reached=True).drop(columns=[CYCLE, *numbers, *OF_SCALE])
     return with_joint(table)
 
 
-def is_complete(draws: dict[int, Draw], cannot: dict[int, Refused]) -> bool:
-    """Whether all N_DRAWS are of today's model, or known not to be possible, and LEAST of them are simulated."""
-    simulated, known = ({number for number, of_file in kept_of.items() if not of_file.is_older}
-                        for kept_of in (draws, cannot))
-    return len(simulated | known) == N_DRAWS and len(simulated) >= LEAST
+def is_complete(draws: dict[int, Draw]) -> bool:
+    """Whether all N_DRAWS are simulated, by today's model. Digests of two Pythons differ, so that those of each Python must
+    be of one model."""
+    of_models = {(draw.python, draw.code) for draw in draws.values()}
+    return (len(draws) == N_DRAWS and not any(draw.is_older for draw in draws.values())
+            and len(of_models) == len({python for python, _ in of_models}))
 
 
 def _row(draw: Draw) -> dict[str, Any]:
@@ -260,19 +256,15 @@ def words(draws: dict[int, Draw], cannot: dict[int, Refused]) -> str:
     older = [number for number, of_file in everything if of_file.is_older]
     elsewhere = [number for number, of_file in everything if not of_file.is_older and of_file.python != TODAY]
     sentences = [f"{len(draws)} of {N_DRAWS} draws are kept at full size."]
-    sentences += [f"Draw {number} cannot be simulated, and shows nothing: {of_file.why}."
+    sentences += [f"Draw {number} cannot be simulated: {of_file.why}."
                   for number, of_file in cannot.items()]
     if older:
         sentences.append(f"Of an older model {_are(older)}; {MAKER.format(N_DRAWS)} makes them anew.")
     if elsewhere:
         sentences.append(f"Under Python {TODAY} nobody can tell whether the model is still that of {_listed(elsewhere)}.")
-    return " ".join([*sentences, _graded(draws, cannot)])
-
-
-def _graded(draws: dict[int, Draw], cannot: dict[int, Refused]) -> str:
-    if is_complete(draws, cannot):
-        return f"Grades are of {len(draws)} draws at full size, from the least to the most. The cycle is graded to scale."
-    return f"Grades are to scale until all {N_DRAWS} are there, of today's model, and {LEAST} can be simulated at least."
+    sentences.append(f"Grades are of {N_DRAWS} draws at full size, from the least to the most. The cycle is graded to scale."
+                     if is_complete(draws) else f"Grades are to scale until all {N_DRAWS} are there, of today's model.")
+    return " ".join(sentences)
 
 
 def _are(numbers: list[int]) -> str:

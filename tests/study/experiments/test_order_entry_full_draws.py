@@ -257,17 +257,15 @@ def test_under_another_python_draws_count_and_words_name_them(complete):
     made_up(7, complete, code="of another Python", python="3.8")
     assert full_draws.results(complete) is not None
     assert "nobody can tell whether the model is still that of draw 7" in full_draws.words(full_draws.read(complete), {})
+    made_up(8, complete, code="of another model", python="3.8")
+    assert full_draws.results(complete) is None
 
 
-def test_a_draw_that_cannot_be_is_named_and_shows_nothing(complete):
+def test_a_draw_that_cannot_be_is_named_and_leaves_all_grades_to_scale(complete):
     full_draws.refuse(complete, 19, "users have worked for a day")
-    full = full_draws.results(complete)
-    assert full["after/throughput.gain"].isna().tolist() == [False] * 19 + [True]
-    assert full.layout.notna().all()
-    cannot = full_draws.refused(complete)
-    words = full_draws.words(full_draws.read(complete), cannot)
-    assert "Draw 19 cannot be simulated, and shows nothing: users have worked for a day." in words
-    assert "Grades are of 19 draws at full size" in words
+    assert full_draws.results(complete) is None
+    words = full_draws.words(full_draws.read(complete), full_draws.refused(complete))
+    assert "Draw 19 cannot be simulated: users have worked for a day. Grades are to scale until all 20 are there" in words
     assert full_draws.to_do(complete, 20) == []
 
 
@@ -278,15 +276,7 @@ def test_a_reason_of_an_older_model_is_none(complete):
     assert full_draws.results(complete) is None
     path.write_text("[]")
     with pytest.raises(UserError, match=r"does not say why .*; restore it with git checkout -- data, or remove it"):
-        full_draws.results(complete)
-
-
-def test_of_too_few_draws_that_can_be_simulated_nothing_is_graded(complete):
-    for number in range(full_size.N_DRAWS - full_draws.LEAST):
-        full_draws.refuse(complete, number, "no")
-    assert full_draws.results(complete)["after/throughput.gain"].notna().sum() == full_draws.LEAST
-    full_draws.refuse(complete, 19, "no")
-    assert full_draws.results(complete) is None
+        full_draws.refused(complete)
 
 
 def test_the_range_at_full_size_is_the_least_to_the_most_and_the_cycle_stays_to_scale(complete):
@@ -313,20 +303,14 @@ def test_grades_to_scale_are_those_of_before(complete):
                                   claim_predictions.scores(results, "04_oltp_gain"))
 
 
-def test_one_draw_that_cannot_be_changes_no_range_but_its_own(complete):
-    """Neither does it make a narrow range out of nineteen draws: that is left to single changes."""
+def test_a_narrow_range_at_full_size_meets_or_misses(complete):
     claim = next(claim for claim in claims.read() if claim.id == "lutz-gain")
     full = full_draws.results(complete)
-    full_draws.refuse(complete, 19, "no")
-    of_others = full_draws.results(complete)
-    column = "after/throughput.gain"
-    left = grades_at_full_size.of(of_others, claim, of_others[column])
-    assert (left.draws, left.of, left.low, left.high) == pytest.approx((20, 20, 0, 180))
-    assert grading.grade_left((45, 55), left, 0) == grading.CONSISTENT
     narrow = pd.Series(np.linspace(48, 52, 20), index=full.index)
-    assert grading.grade_left((45, 55), grades_at_full_size.of(full, claim, narrow), 0) == grading.PREDICTED
-    of_narrow = grades_at_full_size.of(of_others, claim, narrow.where(of_others[column].notna()))
-    assert (of_narrow.draws, grading.grade_left((45, 55), of_narrow, 0)) == (19, None)
+    left = grades_at_full_size.of(full, claim, narrow)
+    assert (left.draws, left.of, left.low, left.high) == (20, 20, 48, 52)
+    assert grading.grade_left((45, 55), left, 0) == grading.PREDICTED
+    assert grading.grade_left((60, 70), left, 0) == grading.NOT_REPRODUCED
 
 
 def test_a_condition_decides_at_full_size_by_the_rule_of_all_ensembles(complete):
