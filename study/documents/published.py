@@ -9,6 +9,7 @@ Numbers keep the digits they were printed with: `0.20` is a number known to the 
 thousand. `printed_step` in the conditions gives, for every metric, the unit of its last printed digit; the audit takes
 its tolerances from there and nowhere else. Points of a series stand in it as `name@t`.
 """
+import copy
 import math
 import re
 import tomllib
@@ -46,8 +47,9 @@ def runs(paths: list[Path] | None = None) -> list[PublishedRun]:
 
 
 def read(path: Path) -> list[PublishedRun]:
-    """The runs of one document. They belong to nobody: a caller that changes one takes a copy."""
-    return list(_read(path.name, path.stem, path.read_text()))
+    """The runs of one document. A caller may change them."""
+    return [run._replace(metrics=run.metrics.copy(deep=False), conditions=copy.deepcopy(run.conditions))
+            for run in _read(path.name, path.stem, path.read_text())]
 
 
 @lru_cache(maxsize=16)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import pandas as pd
 
 from study.documents import claims
-from study.ensembles import deciding_facts, ensembles
+from study.ensembles import ensembles
 from study.grades import claim_predictions, grading, remaining_draws
-from study.grades.remaining_draws import A_GROUP, NO_CASE, Left
+from study.grades.remaining_draws import NO_CASE, Left
 from study.runs import record
 
 OF_SIZE = FULL_SIZE, TO_SCALE = "at full size", "grade, to scale"      # of `scores`, where draws at full size are given
@@ -23,24 +23,8 @@ OF_SIZE = FULL_SIZE, TO_SCALE = "at full size", "grade, to scale"      # of `sco
 
 def of(full: pd.DataFrame, claim: claims.Claim, outcome: pd.Series) -> Left:
     """What is left of the draws by the baseline of a claim. `outcome`: of each row of `full`."""
-    draws = ensembles.unfitted(full)
-    inside = remaining_draws.draws_left(draws, claim, outcome)
-    low, middle, high = remaining_draws.range_of(inside)
-    told_by, share, groups = _told(draws.loc[inside.index], inside)
-    return Left(draws=len(inside), of=len(draws), low=low, middle=middle, high=high, told_by=told_by, share=share,
-                groups=groups)
-
-
-def _told(draws: pd.DataFrame, outcome: pd.Series) -> tuple[str, float, tuple]:
-    """The condition that tells most of the outcome, its share, and the groups that it makes, as in `remaining_draws`.
-    There a condition is what was changed by itself. Here it is what was drawn."""
-    groups = {name: deciding_facts.grouped(draws[name]) for name in draws if "/" not in name and name not in NO_CASE}
-    shares = {name: deciding_facts.explained(pd.factorize(group)[0], outcome.to_numpy(float))
-              for name, group in groups.items()}
-    best = max(shares, key=lambda name: shares[name])
-    of_groups = outcome.groupby(groups[best].to_numpy())
-    ranges = [remaining_draws.range_of(of_group) for _, of_group in of_groups if len(of_group) >= A_GROUP]
-    return best, shares[best], tuple((low, high) for low, _, high in ranges)
+    names = [name for name in full if "/" not in name and name not in NO_CASE]
+    return remaining_draws.of_draws(ensembles.unfitted(full), claim, outcome, names)
 
 
 def _left(results: pd.DataFrame, notebook: str, full: pd.DataFrame | None) -> dict[str, tuple[Left, bool]]:

@@ -74,10 +74,15 @@ class Left(NamedTuple):
 def of(results: pd.DataFrame, claim: Claim, outcome: pd.Series) -> Left:
     """What is left by the baseline of a claim. `outcome`: of each row of `results`; draws without one are not counted."""
     draws = pd.concat([ensembles.unfitted(results), ensembles.unfitted(results, ensembles.NEAR)])
+    return of_draws(draws, claim, outcome, conditions(results))
+
+
+def of_draws(draws: pd.DataFrame, claim: Claim, outcome: pd.Series, names: list[str]) -> Left:
+    """What is left of `draws` by the baseline of a claim. `names`: the conditions of which one may tell the outcome."""
     inside = draws_left(draws, claim, outcome)
     left = draws.loc[inside.index]
     low, middle, high = range_of(inside)
-    told_by, share, groups = _told(left, inside, conditions(results))
+    told_by, share, groups = _told(left, inside, names)
     n_of = int((outcome[draws.index].notna() | (draws.part == ensembles.NEAR)).sum())
     return Left(draws=len(left), of=n_of, low=low, middle=middle, high=high, told_by=told_by, share=share, groups=groups)
 

@@ -6,7 +6,9 @@ that the run itself opens to write is a result and no input. Files of the system
 not count.
 
 The names in a folder count where Python lists it, and the names that a pattern in the text has: a new file is then another
-input. A listed folder is named with a slash at its end, a pattern as it is written.
+input. So do those in a folder that the text names, and in the folders below it. A listed folder is named with a slash at its
+end, a pattern as it is written. These names are looked at when the run has ended, since the run may have added some. What
+another program adds while the run is under way counts as seen. A pattern that nothing matches yet is no input.
 
 The run store counts by the imports in it, all of them: what a question to it reads cannot be told. Simulated runs do not
 count, since each run adds itself to them.
@@ -112,7 +114,8 @@ def named(folder: Path, code: Iterable[str], values: Any) -> dict[str, str]:
     patterns = sorted(text for text in texts if _is_pattern(text) and any(path.is_file() for path in _files(folder, text)))
     names = sorted(os.path.relpath(path, folder) for path in paths
                    if path == os.path.abspath(folder) or counts(path, folder))
-    return today(folder, [*names, *patterns]) | {name: TOO_MANY for name in names if (folder / name).is_dir()}
+    listings = sorted({os.path.relpath(place, folder) + os.sep for text in texts for place in _folders(folder, text)})
+    return today(folder, [*names, *patterns, *listings]) | {name: TOO_MANY for name in names if (folder / name).is_dir()}
 
 
 def _shell_words(cell: str) -> Iterator[str]:
@@ -145,6 +148,17 @@ def _files(folder: Path, text: str) -> list[Path]:
     return []
 
 
+def _folders(folder: Path, text: str) -> list[str]:
+    """The folder that a text names, and those below it, but for hidden ones. What reads it whole may list it unseen."""
+    try:
+        place = os.path.abspath(folder / text)
+        if not _lies_in(place, folder) or not os.path.isdir(place):
+            return []
+        return [found for found, _ in itertools.islice(_walk(place), MAX_IN_A_FOLDER)]
+    except (OSError, ValueError):      # of text that is no path
+        return []
+
+
 def _is_pattern(text: str) -> bool:
     return bool(PATTERN.search(text)) and not os.path.isabs(text)
 
@@ -162,9 +176,15 @@ def _or_too_many(files: Iterator[Path], place: Path) -> list[Path]:
 
 def _below(place: Path) -> Iterator[Path]:
     """The files in a folder and those below it, but for hidden ones."""
-    for folder, folders, files in os.walk(place):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    for folder, files in _walk(place):
         yield from (Path(folder, name) for name in files)
+
+
+def _walk(place: str | Path) -> Iterator[tuple[str, list[str]]]:
+    """A folder and those below it, but for hidden ones, each with its files."""
+    for folder, folders, files in os.walk(place):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        yield folder, files
 
 
 # --- seen while the notebook runs -----------------------------------------------------------------------------------------
@@ -202,10 +222,16 @@ def taken(run: Path, folder: Path, named_before: dict[str, str]) -> dict[str, st
     written = {row["name"] for row in seen if row["digest"] is None}
     read: dict[str, str] = {}
     for row in seen:
-        if row["digest"]:
+        if row["digest"] or (row["digest"] is not None and _is_of_names(row["name"])):
             read.setdefault(row["name"], row["digest"])
-    left = {name: value for name, value in named_before.items() if value in (_today(folder, name), TOO_MANY)}
+    left = {name: value for name, value in named_before.items()
+            if _is_of_names(name) or value in (_today(folder, name), TOO_MANY)}
     both = {**left, **read}
-    names = today(folder, [name for name in both if name.endswith(os.sep) or _is_pattern(name)])    # with what the run wrote
+    names = today(folder, [name for name in both if _is_of_names(name)])    # with what the run wrote
     return {name: value for name, value in sorted({**both, **names}.items())
-            if name not in written and (name == STORE or _is_pattern(name) or (folder / name).exists())}
+            if name not in written and (name == STORE or _is_of_names(name) or (folder / name).exists())}
+
+
+def _is_of_names(name: str) -> bool:
+    """Whether an input is the names in a folder, or those of a pattern."""
+    return name.endswith(os.sep) or _is_pattern(name)

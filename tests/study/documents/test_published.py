@@ -139,3 +139,14 @@ def test_a_run_that_stands_there_twice_is_refused(file):
     path.write_text(path.read_text() + path.read_text()[path.read_text().index("[[run]]"):])
     with pytest.raises(UserError, match="run 'one' stands there 2 times"):
         published.read(path)
+
+
+def test_what_is_read_may_be_changed():
+    runs = published.runs()
+    before = runs[0].metrics.value.tolist(), dict(runs[0].conditions["printed_step"])
+    runs[0].metrics.loc[:, "value"] = 0.0
+    runs[0].metrics["more"] = 1
+    runs[0].conditions["printed_step"].clear()
+    again = published.runs()[0]
+    assert (again.metrics.value.tolist(), again.conditions["printed_step"]) == before
+    assert "more" not in again.metrics

@@ -49,7 +49,7 @@ def test_a_run_is_as_current_as_each_file_that_it_read(runs, notebook, tmp_path)
     first = run(plan(path))
     assert (first.status, first.again) == ("ok", True), first.reason
     written = manifest(first.plan.folder)
-    assert set(written["inputs"]) == {name for name, _ in READS.values()} | {"pat*.csv"}
+    assert set(written["inputs"]) == {name for name, _ in READS.values()} | {"pat*.csv", "data/", "other/"}
     (folder / "another.csv").write_text("of nobody's interest")
     for name, _ in READS.values():
         (folder / name).write_text(AFTER)
@@ -124,7 +124,9 @@ def test_system_and_project_files_are_no_inputs(runs, notebook):
 
 @pytest.mark.parametrize("cell", ["import os\nos.listdir('few')", "import glob\nglob.glob('few' + '/*.csv')",
                                   "from pathlib import Path\nlist(Path('few').iterdir())",
-                                  "import duckdb\nduckdb.sql(\"SELECT * FROM 'few/*.csv'\").fetchall()"])
+                                  "import duckdb\nduckdb.sql(\"SELECT * FROM 'few/*.csv'\").fetchall()",
+                                  "import pyarrow.dataset\npyarrow.dataset.dataset('few', format='csv').files",
+                                  "!ls few"])
 def test_a_new_file_in_a_folder_that_was_listed_makes_another_run(runs, notebook, tmp_path, cell):
     (tmp_path / "few").mkdir()
     (tmp_path / "few" / "a.csv").write_text("x\n1\n")
@@ -144,7 +146,7 @@ def test_a_run_that_lists_a_folder_and_writes_into_it_is_done(runs, notebook):
 
 @pytest.mark.parametrize(("text", "names"), [
     ("'a.csv'", ["a.csv"]), ('"SELECT * FROM \'a.csv\'"', ["a.csv"]), ("'*.csv'", ["a.csv", "*.csv"]),
-    ("'below'", ["below/b.csv"]), ("'*'", []), ("'.'", []), ("a.csv", []),
+    ("'below'", ["below/b.csv", "below/"]), ("'*'", []), ("'.'", []), ("a.csv", []),
     ("'\\0'", []), ("'" + "x" * 5000 + "'", []), ("'/etc/passwd'", [])])
 def test_text_that_names_a_file(tmp_path, text, names):
     for name in ("a.csv", "below/b.csv", ".hidden/c.csv"):
