@@ -42,6 +42,6 @@ def _row(names: list, cells: Sequence, n: int, digits: int, keys: Mapping) -> st
 
 
 def _cell(value: Any, digits: int, key: float | None) -> str:
-    text = "–" if value != value else f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+    text = "–" if value != value else f"{value:z.{digits}f}" if isinstance(value, float) else str(value)
     data = "" if key is None else f' data-key="{key!r}"'
     return f'<td style="{LEFT}"{data}>{escape(text)}</td>'

@@ -17,10 +17,14 @@ def shown(frame: pd.DataFrame, digits: int = 2, none: str = "–", thousands: st
     frame = frame.reset_index(drop=True) if is_numbered else frame
     words = [name for name in frame if not _has_numbers(frame[name])]
     heads = [f"th.col{frame.columns.get_loc(name)}" for name in words]
-    styled = frame.style.format(precision=digits, na_rep=none, thousands=thousands)
+    styled = frame.map(_without_minus_zero, digits=digits).style.format(precision=digits, na_rep=none, thousands=thousands)
     styled.set_table_styles([{"selector": head, "props": LEFT} for head in ("th.row_heading", *heads)])
     styled.set_properties(subset=words, **{"text-align": "left"})
     return styled.hide(axis="index") if is_numbered else styled
+
+
+def _without_minus_zero(value: object, digits: int) -> object:
+    return 0.0 if isinstance(value, float) and abs(value) < 0.5 * 10.0**-digits else value
 
 
 def _has_numbers(column: pd.Series) -> bool:

@@ -41,7 +41,8 @@ HANDFUL = 3
 BUDGET_S = 10.0
 DIGITS = 6
 CALL, POOLS = "call", "pools"                     # columns besides numbers
-SHOWS = ("study.runs.record",)      # draws and records what a run shows, which no row depends on
+# Draw, set and record what a run shows, which no row depends on.
+SHOWS = ("study.html_tables", "study.runs.record", "study.short_tables")
 MADE_FROM, SECONDS, ROWS = "made_from", "processor_s", "rows"
 
 

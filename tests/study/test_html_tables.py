@@ -43,6 +43,10 @@ def test_a_table_is_folded_and_left_aligned_and_says_what_it_has():
     assert not {"script", "link"} & {tag for tag, _ in page.tags}
 
 
+def test_what_rounds_to_nothing_has_no_sign():
+    assert Page(html_tables.table(pd.DataFrame({"a": [-0.04]}), TITLE, digits=1).data).texts[-1] == "0.0"
+
+
 @pytest.mark.parametrize(("unit", "values", "ranged", "central"), [
     ("ns", (5e5, 7e5, 1.1e6), "0.5 to 1.1 ms", "0.7 ms"), ("ns", (2e3, 9e3, 9e4), "2 to 90 µs", "9 µs"),
     ("ns", (1e9, 2e9, 3e9), "1 to 3 s", "2 s"), ("ns", (1, 2, 3), "1 to 3 ns", "2 ns"),

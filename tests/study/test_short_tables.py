@@ -30,3 +30,8 @@ def test_digits_gaps_and_thousands_are_as_asked_for():
 @pytest.mark.parametrize(("index", "is_shown"), [([7, 7], False), (["first", "second"], True)])
 def test_rows_that_are_only_numbered_go_without_their_numbers(index, is_shown):
     assert (f">{index[0]}</th>" in html(FRAME.set_axis(index))) == is_shown
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    cells = re.findall(r"<td[^>]*>([^<]*)", html(pd.DataFrame({"a": [-0.04, -0.06], "b": [0.04, None]}), digits=1))
+    assert cells == ["0.0", "0.0", "-0.1", "–"]
