@@ -45,17 +45,32 @@ def shortened(source: str, stem: str) -> str:
 
 def _made_and_used(source: str) -> tuple[set[str], set[str]]:
     """Names of the notebook that a cell gives a value to, and those that it reads. What is local to a function, a lambda or
-    a comprehension is none of them. An element or attribute that is set counts as both."""
+    a comprehension is none of them. What is changed in place counts as both, and so does what only one branch sets."""
     whole = symtable.symtable(source, "cell", "exec")
     made = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     used = {symbol.get_name() for table in _with_inner(whole) for symbol in table.get_symbols()
             if symbol.is_referenced() and (table is whole or symbol.is_global())}
+    imported = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_imported()}
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.AugAssign) or isinstance(getattr(node, "ctx", None), ast.Store):
-            changed = {name.id for name in ast.walk(getattr(node, "target", node)) if isinstance(name, ast.Name)}
-            if isinstance(node, ast.AugAssign | ast.Subscript | ast.Attribute):
-                made, used = made | changed, used | changed
+        changed = _changed(node) - imported
+        made, used = made | changed, used | changed
     return made, used
+
+
+def _changed(node: ast.AST) -> set[str]:
+    """Names whose value `node` may change, or leave as it is: set or deleted in part, by a method, or in a branch."""
+    match node:
+        case ast.AugAssign():
+            of = [node.target]
+        case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
+            of = [node]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() as name))):
+            of = [name]
+        case ast.If() | ast.Try() | ast.For() | ast.While():
+            of = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
+        case _:
+            of = []
+    return {inner.id for part in of for inner in ast.walk(part) if isinstance(inner, ast.Name)}
 
 
 def _with_inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

@@ -23,6 +23,8 @@ def test_of_a_notebook_the_cells_are_kept_that_its_sliders_need():
     assert notebooks.needed(code) == [code[0], code[1], code[3], code[4]]
     changed = ["d = {}", "d['a'] = 1", "n = 1", "n += 1", "other = 2", "sliders.explore(d, n)"]
     assert notebooks.needed(changed) == [*changed[:4], changed[5]]
+    in_place = ["d = {}", "d.update(a=1)", "e = 1", "if d:\n    e = 2", "del d['b']", "print(d)", "sliders.explore(d, e)"]
+    assert notebooks.needed(in_place) == [*in_place[:5], in_place[6]]
     local = ["table = costly()", "rows = 3", "def draw(n):\n    return [n * row for row in range(rows)]",
              "sliders.explore(draw, lambda table: [row for row in table], n=1)"]
     assert notebooks.needed(local) == local[1:]
