@@ -17,7 +17,7 @@ before a change predicts those after it. Where the numbers after it are used too
 Numbers that follow from one another, as rates in a closed loop do, are no more than one number.
 """
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,8 @@ from study.ensembles import ensembles
 from study.ensembles.ensembles import AFTER, BEFORE
 
 TOLERANCES = (1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2.0)     # factors
+Each = TypeVar("Each", pd.Series, np.ndarray)     # a number for each draw
+
 N_CHANCES = 50          # sets of draws taken at random
 ENOUGH = 10             # draws: of fewer no effect is told, and not what they have in common
 
@@ -50,7 +52,7 @@ class Match(NamedTuple):
         return tightest(self.farthest)
 
 
-def tightest(farthest: pd.Series) -> float:
+def tightest(farthest: Each) -> float:
     """The tightest of TOLERANCES that leaves ENOUGH draws, inf if none does. `farthest`: a factor for each draw."""
     return next((tolerance for tolerance in TOLERANCES if (farthest <= tolerance).sum() >= ENOUGH), np.inf)
 
@@ -79,9 +81,15 @@ def factors(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     """By how much each draw (row) is off each number (column): a factor, 1 where it would be printed the same, inf where one
     is 0."""
     simulated = draws[facts.column.tolist()]
-    with np.errstate(divide="ignore"):
-        above, below = simulated / facts.high.to_numpy(), facts.low.to_numpy() / simulated
-    return np.maximum(np.maximum(above, below), 1.0).fillna(np.inf)     # what a draw does not have is not met
+    off = _factors(simulated.to_numpy(float), facts.low.to_numpy(float), facts.high.to_numpy(float))
+    return pd.DataFrame(off, simulated.index, simulated.columns)
+
+
+def _factors(simulated: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Of numbers (draws, numbers) by which factor each is off the range of its number."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.maximum(np.maximum(simulated / high, low / simulated), 1.0)
+    return np.where(np.isnan(off), np.inf, off)     # what a draw does not have is not met
 
 
 def over_tolerances(farthest: pd.Series, effect: pd.Series) -> pd.DataFrame:
@@ -134,20 +142,23 @@ def each_as_truth(matched: Match, effect: pd.Series) -> pd.DataFrame:
     A row for each: effect, lowest and highest of those left, is_inside. `by_chance` is the mean width of as many draws
     taken at random. `nearest` is the factor by which the nearest other draw is off *all* its numbers."""
     rows, rng = [], np.random.default_rng(1)
-    for truth, machine in matched.draws.iterrows():
-        others = matched.draws.drop(truth)
-        left, lowest, highest = _left(_off(others, machine, matched.before), effect[others.index])
-        at_random = (rng.choice(effect[others.index].to_numpy(), left, replace=False) for _ in range(N_CHANCES))
-        width = np.mean([np.ptp(chosen) for chosen in at_random])
-        rows.append((effect[truth], lowest, highest, width, _off(others, machine, matched.all).min()))
+    effects = effect[matched.draws.index].to_numpy(float)
+    for truth in range(len(effects)):
+        is_other = np.arange(len(effects)) != truth
+        before, of_all = (_off(matched.draws, truth, facts)[is_other] for facts in (matched.before, matched.all))
+        others = effects[is_other]
+        left, lowest, highest = _left(before, others)
+        width = np.mean([np.ptp(rng.choice(others, left, replace=False)) for _ in range(N_CHANCES)])
+        rows.append((effects[truth], lowest, highest, width, of_all.min()))
     table = pd.DataFrame(rows, index=matched.draws.index, columns=["effect", "lowest", "highest", "by_chance", "nearest"])
     return table.assign(is_inside=table.effect.between(table.lowest, table.highest))
 
 
-def _off(draws: pd.DataFrame, machine: pd.Series, facts: pd.DataFrame) -> pd.Series:
-    """By how much the farthest number of each draw is off those of a machine, as if these had been printed like `facts`."""
-    own, half = machine[facts.column].to_numpy(float), ((facts.high - facts.low) / 2).to_numpy()
-    return factors(draws, facts.assign(printed=own, low=own - half, high=own + half)).max(axis=1)
+def _off(draws: pd.DataFrame, truth: int, facts: pd.DataFrame) -> np.ndarray:
+    """By how much the farthest number of each draw is off those of one of them, as if these were printed like `facts`."""
+    simulated = draws[facts.column.tolist()].to_numpy(float)
+    half = ((facts.high - facts.low) / 2).to_numpy(float)
+    return _factors(simulated, simulated[truth] - half, simulated[truth] + half).max(axis=1)
 
 
 def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
@@ -185,7 +196,7 @@ def _outside(printed_as: Any, lowest: float, highest: float) -> float:
         return float(np.maximum(1.0, np.maximum(np.divide(lowest, printed_as.high), np.divide(printed_as.low, highest))))
 
 
-def _left(farthest: pd.Series, of_interest: pd.Series) -> tuple[int, float, float]:
+def _left(farthest: Each, of_interest: Each) -> tuple[int, float, float]:
     """Of the draws that the tightest tolerance leaves: how many, and what is of interest among them, lowest and highest."""
     left = of_interest[farthest <= tightest(farthest)]
     return len(left), left.min(), left.max()
