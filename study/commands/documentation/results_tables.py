@@ -285,14 +285,16 @@ def example() -> str:
         f"   The other {n(f'{notebook}/fitted.out-of-reach')} cannot show it. The gain is then "
         f"{n.span(f'{notebook}/fitted.gain')} %.",
         "   The unfitted range always stands beside it.",
-        f"5. Numbers alone move the gain from {spans['parameter']} %, and chance alone from {spans['seed']} %.",
-        f"   Conditions alone, which the document could have printed in a line, move it from {spans['structure']} %.",
+        f"5. With unknown numbers alone, such as seek times, the gain is {spans['parameter']} %. With chance alone it is "
+        f"{spans['seed']} %.",
+        f"   With conditions alone, which the document could have printed in a line, it is {spans['structure']} %.",
         f"6. Of {draws} draws {n(f'{matched}-left')} show all that was printed before the change, within a factor of 1.4.",
-        f"   They gain {n(f'{matched}-lowest')} to {n(f'{matched}-highest')} %, and {n('00_claims/oltp-gain.shown')} % was "
-        "printed.",
-        "   The rule asks for three of these numbers, the rate and two CPU times. Draws that show them gain little more.",
-        f"   So the **grade** is **{n.grade('oltp-gain')}**: the claim lies outside. It would be **not identified** if one",
-        "   condition that was not printed decided whether draws reach it."
+        f"   From the least to the most they gain {n(f'{matched}-lowest')} to {n(f'{matched}-highest')} %, and "
+        f"{n('00_claims/oltp-gain.shown')} % was printed.",
+        "   The rule asks for three of these numbers alone, the rate and two CPU times.",
+        "   Draws that show these three gain little more.",
+        f"   So the **grade** is **{n.grade('oltp-gain')}**: the claim lies outside of what such draws gain.",
+        "   It would be **not identified** if one condition that was not printed decided whether draws reach it."
     ))
 
 
