@@ -59,6 +59,7 @@ def study(
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
 WITHOUT_OUTPUTS = ("--ServerApp.jpserver_extensions=study.runs.saving=True",)      # committed notebooks have none
+LOOK = ("--LabApp.custom_css=True", "--ServerApp.jpserver_extensions=study.runs.look=True")
 FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 # Documents open as pages, not as their source.
@@ -306,7 +307,8 @@ def lab(context: typer.Context) -> None:
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *FIRST, *context.args])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *LOOK, *FIRST,
+                              *context.args])
 
 
 @app.command(rich_help_panel=TRACES)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from study import short_tables
+from study.project import NOTEBOOKS
 
 FRAME = pd.DataFrame({"step": ["a", "b"], "gain": [1.0, None], "rate": pd.Series([2.5, None], dtype=object),
                       "why": [None, None], "is_safe": [True, False]})
@@ -24,9 +25,16 @@ def test_words_stand_left_and_numbers_do_not():
 def test_digits_gaps_and_thousands_are_as_asked_for():
     cells = re.findall(r"<td[^>]*>([^<]*)", html(FRAME, digits=1))
     assert cells == ["a", "1.0", "2.5", "–", "True", "b", "–", "–", "–", "False"]
+    assert re.findall(r"<td[^>]*>([^<]*)", html(pd.DataFrame({"decided by": ["", "a"], "n": [1, 2]}))) == ["–", "1", "a", "2"]
     assert ">12 000<" in html(pd.DataFrame({"n": [12000]}), thousands=" ")
 
 
 @pytest.mark.parametrize(("index", "is_shown"), [([7, 7], False), (["first", "second"], True)])
 def test_rows_that_are_only_numbered_go_without_their_numbers(index, is_shown):
     assert (f">{index[0]}</th>" in html(FRAME.set_axis(index))) == is_shown
+
+
+def test_notebooks_show_tables_so_alone():
+    """A table of `pandas` as it comes has words to the right and numbers of rows."""
+    own = {path.name for path in NOTEBOOKS.glob("[0-9]*.ipynb") if re.search(r"\.style\b", path.read_text())}
+    assert own == set()

@@ -143,10 +143,21 @@ def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browse
     assert done["errors"] == []
     assert done["run"] == done["code"] > 0
     keep(browser, BOOK)
+    widths = browser.execute_script(FILLED)
+    assert len(widths) > 1
+    assert min(widths) > 0.9
+    assert browser.execute_script(WRAPS) == "normal"
     slide(browser, BOOK)
     browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")   # its memory is for the next
 
 
+# Of each picture, those of sliders too: the share of the notebook's column that it fills.
+FILLED = """
+return [...document.querySelectorAll('.jp-OutputArea-output img')].map(
+  image => image.clientWidth / image.closest('.jp-OutputArea-output').clientWidth);
+"""
+# JupyterLab's own sheet breaks printed lines inside words.
+WRAPS = "return getComputedStyle(document.querySelector('.jp-OutputArea-output pre')).wordBreak;"
 STATUS = """
 return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content')].map(one => one.textContent).join(' ');
 """
