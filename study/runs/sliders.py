@@ -102,7 +102,8 @@ class Explorer(widgets.VBox):
         self.keep = widgets.Button(description="Keep this run", icon="save",
                                    tooltip="Write values, numbers and picture to the run store")
         self.status = widgets.HTML()
-        self.picture = widgets.Image(format="png", layout={"width": "100%", "max_width": f"{drawing.SCREEN_PX}px"})
+        self.picture = widgets.Image(format="png",
+                                     layout={"width": "100%", "max_width": f"{drawing.SCREEN_PX}px", "margin": "0"})
         self.picture.add_class(PICTURE)
         super().__init__([widgets.HTML(STYLE), *(_row(self.controls[name], known[name]) for name in values),
                           widgets.HBox([self.reset, self.keep]), self.status, self.picture])
