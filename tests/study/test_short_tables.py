@@ -25,7 +25,8 @@ def test_words_stand_left_and_numbers_do_not():
 def test_digits_gaps_and_thousands_are_as_asked_for():
     cells = re.findall(r"<td[^>]*>([^<]*)", html(FRAME, digits=1))
     assert cells == ["a", "1.0", "2.5", "–", "True", "b", "–", "–", "–", "False"]
-    assert re.findall(r"<td[^>]*>([^<]*)", html(pd.DataFrame({"decided by": ["", "a"], "n": [1, 2]}))) == ["–", "1", "a", "2"]
+    of_empty = html(pd.DataFrame({"decided by": ["", "a"], "n": [1, 2]}))
+    assert re.findall(r"<td[^>]*>([^<]*)", of_empty) == ["–", "1", "a", "2"]
     assert ">12 000<" in html(pd.DataFrame({"n": [12000]}), thousands=" ")
 
 

@@ -1,6 +1,7 @@
 """How outputs look in JupyterLab and on exported pages: `custom.css`, which JupyterLab's option `custom_css` asks for.
 
-An extension of its server says where that file is.
+An extension of its server says where that file is. `labextensions/study-comms` is one of its page: it sees to it that a
+notebook which is opened again has its widgets.
 """
 from pathlib import Path
 from typing import Any
