@@ -23,11 +23,13 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 WIDTHS_IN = {"column": 3.4, "page": 7.0}
+SCREEN = "screen"       # as wide as a page, where only the height of maps differs
 FORMATS = ("svg", "pdf", "png")
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "#7F7F7F"
+FRAME_MS = 180      # of a film
 
 STYLE: dict[Any, Any] = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
@@ -36,6 +38,7 @@ STYLE: dict[Any, Any] = {
     "axes.prop_cycle": rcsetup.cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
     "pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "zfs-database-study", "savefig.dpi": 200,
 }
+SCREEN_PX = int(WIDTHS_IN["page"] * STYLE["savefig.dpi"])     # the width of a picture on a screen that has room for it
 # what would otherwise carry the time of drawing
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 MADE_BY = {"svg": "Source", "pdf": "Subject", "png": "Source"}      # the field that names the run
@@ -43,11 +46,14 @@ MADE_BY = {"svg": "Source", "pdf": "Subject", "png": "Source"}      # the field 
 _width = contextvars.ContextVar("width", default="column")
 
 
-def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
+def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, is_map: bool = False,
+           **options: Any) -> tuple[Figure, Any]:
     """An empty figure of the present width and its axes (an array of them where there are several). `aspect` is height over
-    width at column width. A page-wide figure keeps the height, so that its panels get wider, not taller."""
-    height = WIDTHS_IN["column"] * aspect
-    figure = Figure(figsize=(WIDTHS_IN[_width.get()], height), layout="constrained")
+    width at column width. A page-wide figure keeps the height, so that its panels get wider, not taller. A map keeps its
+    shape, and on a screen that has room for it becomes taller, too."""
+    width = WIDTHS_IN["page" if _width.get() == SCREEN else _width.get()]
+    height = aspect * (width if is_map and _width.get() == SCREEN else WIDTHS_IN["column"])
+    figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
 
 
@@ -90,16 +96,35 @@ def render(draw: Callable[..., Figure], *data: object, width: str = "column", fo
     return drawn
 
 
-def on_screen(draw: Callable[..., Figure], data: object) -> bytes:
-    """The figure `draw(data)` at column width as PNG, drawn once. `render` draws each twice, as matplotlib saves figures."""
-    with _drawing("column"):
-        figure = draw(data)
-        figure.set_dpi(STYLE["savefig.dpi"])
-        drawn = FigureCanvasAgg(figure)
-        drawn.draw()
-        png = io.BytesIO()
-        Image.fromarray(np.asarray(drawn.buffer_rgba())).save(png, "png", compress_level=1)
+def on_screen(draw: Callable[..., Figure], *data: object, **options: object) -> bytes:
+    """The figure `draw(*data, **options)` as a column of a notebook shows it, as PNG. It is drawn once: `render` draws each
+    twice, as matplotlib saves figures."""
+    with _drawing(SCREEN):
+        pixels = _pixels(draw(*data, **options))
+    png = io.BytesIO()
+    Image.fromarray(pixels).save(png, "png", compress_level=1)
     return png.getvalue()
+
+
+def film(draw: Callable[..., Iterator[Figure]], *data: object) -> bytes:
+    """The frames that `draw(*data)` gives, which may be one figure that it changes, again and again as an animated PNG for
+    the screen. The layout is that of the first frame."""
+    frames = []
+    with _drawing(SCREEN):
+        for figure in draw(*data):
+            frames.append(Image.fromarray(_pixels(figure)))
+            figure.set_layout_engine("none")
+    png = io.BytesIO()
+    frames[0].save(png, "png", compress_level=1, save_all=True, append_images=frames[1:], duration=FRAME_MS, loop=0)
+    return png.getvalue()
+
+
+def _pixels(figure: Figure) -> np.ndarray:
+    """Of a figure for the screen, (height, width, 4)."""
+    figure.set_dpi(STYLE["savefig.dpi"])
+    drawn = FigureCanvasAgg(figure)
+    drawn.draw()
+    return np.array(drawn.buffer_rgba())
 
 
 def same_pixels(first: Path, second: Path) -> bool:

@@ -11,9 +11,10 @@ LEFT = "text-align: left"
 
 
 def shown(frame: pd.DataFrame, digits: int = 2, none: str = "–", thousands: str | None = None) -> Styler:
-    """Words to the left, numbers to the right with so many digits, `none` where there is nothing. Rows that are only
-    numbered go without their numbers."""
+    """Words to the left, numbers to the right with so many digits, `none` where there is nothing, or an empty text. Rows
+    that are only numbered go without their numbers."""
     is_numbered = pd.api.types.is_integer_dtype(frame.index.dtype)
+    frame = frame.replace("", None)
     frame = frame.reset_index(drop=True) if is_numbered else frame
     words = [name for name in frame if not _has_numbers(frame[name])]
     heads = [f"th.col{frame.columns.get_loc(name)}" for name in words]

@@ -59,6 +59,8 @@ def study(
 # JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
 WITHOUT_OUTPUTS = ("--ServerApp.jpserver_extensions=study.runs.saving=True",)      # committed notebooks have none
+LOOK = ("--LabApp.custom_css=True", "--ServerApp.jpserver_extensions=study.runs.look=True")
+WIDGETS = "--LabApp.extra_labextensions_path="      # a notebook that is opened again gets its widgets
 FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
 PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 # Documents open as pages, not as their source.
@@ -298,6 +300,7 @@ def check_paper(as_json: Json = False) -> None:
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/index.ipynb, with the run store made. Options of JupyterLab's own are passed on."""
     from study.project import ROOT, write_atomically
+    from study.runs import look
     from study.store import store
     store.refresh()
     config = Path(sys.prefix) / "etc/jupyter/labconfig"
@@ -306,7 +309,8 @@ def lab(context: typer.Context) -> None:
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *FIRST, *context.args])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *LOOK, *FIRST,
+                              f"{WIDGETS}{look.FOLDER / 'labextensions'}", *context.args])
 
 
 @app.command(rich_help_panel=TRACES)

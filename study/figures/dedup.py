@@ -63,15 +63,17 @@ def post_figures(rows: pd.DataFrame) -> Figure:
     figure, axes = canvas(aspect=0.95)
     for place, row in enumerate(rows[::-1].to_dict("records")):
         axes.fill_betweenx((place - 0.35, place + 0.35), max(row["from"], LEAST_SHOWN), min(row["to"], MOST_SHOWN),
-                           color=GREY, alpha=0.25, lw=0)
-        axes.plot((row["low"], row["high"]), (place, place), color=BLUE, lw=2, solid_capstyle="butt")
-        axes.plot(row["middle"], place, "o", color=BLUE, ms=4)
-    axes.axvline(1, color=BLACK, lw=0.7, ls="--")
+                           color=GREY, alpha=0.25, lw=0, label=None if place else "what the words allow")
+        axes.plot((row["low"], row["high"]), (place, place), color=BLUE, lw=2, solid_capstyle="butt",
+                  label=None if place else "simulated, 5 to 95 %")
+        axes.plot(row["middle"], place, "o", color=BLUE, ms=4, label=None if place else "middle")
+    axes.axvline(1, color=BLACK, lw=0.7, ls="--", label="as printed")
     axes.set_xscale("log")
     axes.set_xlim(LEAST_SHOWN, MOST_SHOWN)
     ratio_ticks(axes.xaxis)
     axes.set_yticks(range(len(rows)), named(rows.claim[::-1], CLAIMS))
     axes.set_xlabel("simulated over printed")
+    figure.legend(loc="outside lower center", ncols=2, columnspacing=1)
     return figure
 
 

@@ -1,23 +1,21 @@
 """Figures of free space: maps of it, what best fit takes over, how far new blocks lie side by side."""
-import io
 import textwrap
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
-from PIL import Image
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, canvas
 
 FREE, OLD, NEW = "#FFFFFF", "#A9CCE3", "#D55E00"   # of a map: free, occupied, occupied by the last transaction group
 COLOURS = {"103_ff": GREEN, "117_df": RED, "141_df": BLUE, "141_ndf": ORANGE}
-PIXELS = 3                      # of a place, on a side, in the film
-FRAME_MS = 180
 
 
 def _square(places: np.ndarray) -> np.ndarray:
@@ -28,32 +26,39 @@ def _square(places: np.ndarray) -> np.ndarray:
 
 def maps(pictures: dict[str, np.ndarray], times: list[str]) -> Figure:
     """One row for each rule, one column for each time; (n_times, n_places) of 0 free, 1 occupied, 2 new."""
-    figure, axes = canvas(0.21 * len(pictures) + 0.07, len(pictures), len(times), squeeze=False)
+    figure, axes = canvas(0.21 * len(pictures) + 0.07, len(pictures), len(times), is_map=True, squeeze=False)
     for row, (rule, places) in zip(axes, pictures.items(), strict=True):
         for panel, picture in zip(row, places, strict=True):
-            panel.imshow(_square(picture), cmap=ListedColormap([FREE, OLD, NEW]), vmin=0, vmax=2, interpolation="nearest")
-            panel.set(xticks=[], yticks=[])
-            panel.spines[:].set_visible(True)
+            _draw_map(panel, picture)
         row[0].set_ylabel(textwrap.fill(rule.partition(" (")[0], 12), fontsize=7)
     for panel, when in zip(axes[0], times, strict=True):
         panel.set_title(when, fontsize=7)
-    kinds = ((FREE, "free"), (OLD, "occupied"), (NEW, "by the last transaction group"))
-    figure.legend(handles=[Patch(facecolor=colour, edgecolor=GREY, label=kind) for colour, kind in kinds],
-                  loc="outside lower center", ncols=3, fontsize=7)
+    _map_key(figure)
     return figure
 
 
-def film(places: np.ndarray) -> bytes:
-    """An animated GIF of a map, (n_frames, n_places)."""
-    palette = [int(colour[i:i + 2], 16) for colour in (FREE, OLD, NEW) for i in (1, 3, 5)]
-    frames = []
-    for picture in places:
-        frame = Image.fromarray(np.kron(_square(picture), np.ones((PIXELS, PIXELS), np.uint8)).astype(np.uint8), "P")
-        frame.putpalette(palette)
-        frames.append(frame)
-    buffer = io.BytesIO()
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=FRAME_MS, loop=0, optimize=False)
-    return buffer.getvalue()
+def moments(places: np.ndarray, txgs: Sequence[int]) -> Iterator[Figure]:
+    """The frames of a film, one figure that changes: a map after so many transaction groups; (n_times, n_places)."""
+    figure, axes = canvas(aspect=1.2)
+    image = _draw_map(axes, places[0])
+    _map_key(figure)
+    for picture, txg in zip(places, txgs, strict=True):
+        image.set_data(_square(picture))
+        axes.set_title(f"after {txg} transaction groups")
+        yield figure
+
+
+def _draw_map(axes: Axes, picture: np.ndarray) -> AxesImage:
+    image = axes.imshow(_square(picture), cmap=ListedColormap([FREE, OLD, NEW]), vmin=0, vmax=2, interpolation="nearest")
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(True)
+    return image
+
+
+def _map_key(figure: Figure) -> None:
+    kinds = ((FREE, "free"), (OLD, "occupied"), (NEW, "by the last transaction group"))
+    figure.legend(handles=[Patch(facecolor=colour, edgecolor=GREY, label=kind) for colour, kind in kinds],
+                  loc="outside lower center", ncols=3, fontsize=7)
 
 
 def _band(axes: Axes, model: pd.DataFrame, quantity: str, variant: str, label: str, scale: float = 1) -> None:

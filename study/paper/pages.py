@@ -6,11 +6,14 @@ from collections.abc import Collection
 from pathlib import Path
 
 from study.project import NOTEBOOKS, digest
+from study.runs import look
 from study.runs.plan import Plan
 
 # JupyterLab's look without RequireJS, MathJax and Mermaid, which come from elsewhere. No notebook has a formula.
+STYLE = "<style>" + look.SHEET.read_text(encoding="utf-8") + "</style>"
 TEMPLATE = ("{% extends 'lab/index.html.j2' %}{% block html_head_js %}{% endblock %}"
-            "{% block html_head_js_mathjax %}{% endblock %}{% block html_head_js_mermaidjs %}{% endblock %}")
+            "{% block html_head_js_mathjax %}{% endblock %}{% block html_head_js_mermaidjs %}{% endblock %}"
+            "{% block notebook_css %}{{ super() }}" + STYLE + "{% endblock %}")
 LINK = re.compile(r'href="([^":#]+)(#[^"]*)?"')     # to a file: no address, no place on the page
 
 

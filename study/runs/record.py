@@ -11,7 +11,7 @@ nowhere.
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:       # pandas takes half a second to import, and who records 
     from matplotlib.figure import Figure
 
 Interval = tuple[float, float, float]
+CAPTION_WIDTH = "65em"      # longer lines are hard to read
 
 
 def folder() -> Path | None:
@@ -63,17 +64,23 @@ def figure(name: str, draw: Callable[..., "Figure"], *data: object, caption: str
     stands."""
     from study import drawing  # brings matplotlib along
     run = folder()
-    if run is None:
-        show(drawing.render(draw, *data, formats=("png",), **options)["png"], caption)
-    else:
-        show(write_figure(run, name, draw, *data, caption=caption, **options), caption)
+    if run is not None:
+        write_figure(run, name, draw, *data, caption=caption, **options)
+    show(drawing.on_screen(draw, *data, **options), caption)
 
 
-def write_figure(run: Path, name: str, draw: Callable[..., "Figure"], *data: object, caption: str, **options: Any) -> bytes:
-    """Draw a figure into the record `run`, in all formats and widths; that of a column as PNG."""
+def film(draw: Callable[..., "Iterator[Figure]"], *data: object, caption: str) -> None:
+    """Show the frames that `draw(*data)` gives below the cell, one after the other. A film is for the screen, and is kept
+    nowhere else."""
+    from study import drawing
+    show(drawing.film(draw, *data), caption)
+
+
+def write_figure(run: Path, name: str, draw: Callable[..., "Figure"], *data: object, caption: str, **options: Any) -> None:
+    """Draw a figure into the record `run`, in all formats and widths."""
     from study import drawing
     (run / "figures").mkdir(exist_ok=True)
-    shown, made_by = b"", f"run {run.name}"
+    made_by = f"run {run.name}"
     for width in drawing.WIDTHS_IN:
         drawn = drawing.render(draw, *data, width=width, made_by=made_by, **options)
         for form, content in drawn.items():
@@ -81,8 +88,6 @@ def write_figure(run: Path, name: str, draw: Callable[..., "Figure"], *data: obj
         if width == "column":
             _append(run, FIGURES, {"name": name, "caption": caption, "drawn_by": f"{draw.__module__}.{draw.__name__}",
                                    "digest": drawing.digest(drawn["svg"], made_by)})
-            shown = drawn["png"]
-    return shown
 
 
 def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
@@ -112,12 +117,11 @@ def not_modelled(claim: str, reason: str) -> None:
 
 
 def show(png: bytes, caption: str = "") -> None:
-    """A figure of a column's width below the cell, and its caption below it."""
-    from study import drawing
-    width = int(drawing.WIDTHS_IN["column"] * 160)
-    display(Image(png, width=width))
+    """A picture below the cell, as wide as the column of the notebook, and its caption below it. A page of JupyterLab or of
+    `study export` makes it no wider than its column."""
+    display(Image(png))
     if caption:
-        display(HTML(f'<p style="max-width: {width}px"><small><em>{escape(caption)}</em></small></p>'))
+        display(HTML(f'<p style="max-width: {CAPTION_WIDTH}"><small><em>{escape(caption)}</em></small></p>'))
 
 
 def _say(name: str, row: dict) -> None:

@@ -33,7 +33,7 @@ STYLE = ("<style>.study-picture img, img.study-picture {transition: opacity 0.1s
          "img.study-old, .study-old img {opacity: 0.25; filter: grayscale(1); transition: opacity 0.1s 0.3s}</style>")
 OLD, PICTURE = "study-old", "study-picture"
 TICK_S = 0.5
-NOTE_COLUMNS, NOTE_LINE_IN = 62, 0.12
+NOTE_COLUMNS_AN_IN, NOTE_LINE_IN = 18, 0.12
 
 N_TRIED = 100       # values of a slider of decimals that are tried for what is possible
 
@@ -67,7 +67,7 @@ def _noted(draw: Callable[..., Figure], note: str) -> Callable[..., Figure]:
     def noted(data: Any) -> Figure:
         figure = draw(data)
         if note:
-            text = textwrap.fill(note, NOTE_COLUMNS)
+            text = textwrap.fill(note, int(NOTE_COLUMNS_AN_IN * figure.get_figwidth()))
             figure.set_figheight(figure.get_figheight() + NOTE_LINE_IN * (1 + text.count("\n")))
             figure.suptitle(text, fontsize=7, x=0.01, ha="left", style="italic")
         return figure
@@ -81,7 +81,7 @@ def _show_alone(simulate: Callable, draw: Callable, values: dict[str, Value]) ->
     except (UserError, ValueError) as error:
         print(error)
         return
-    record.show(drawing.render(draw, data, formats=("png",))["png"])
+    record.show(drawing.on_screen(draw, data))
     print("In JupyterLab sliders stand here: make lab")
 
 
@@ -102,7 +102,8 @@ class Explorer(widgets.VBox):
         self.keep = widgets.Button(description="Keep this run", icon="save",
                                    tooltip="Write values, numbers and picture to the run store")
         self.status = widgets.HTML()
-        self.picture = widgets.Image(format="png", width=int(drawing.WIDTHS_IN["column"] * 160))
+        self.picture = widgets.Image(format="png",
+                                     layout={"width": "100%", "max_width": f"{drawing.SCREEN_PX}px", "margin": "0"})
         self.picture.add_class(PICTURE)
         super().__init__([widgets.HTML(STYLE), *(_row(self.controls[name], known[name]) for name in values),
                           widgets.HBox([self.reset, self.keep]), self.status, self.picture])

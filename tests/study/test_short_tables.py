@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from study import short_tables
+from study.project import NOTEBOOKS
 
 FRAME = pd.DataFrame({"step": ["a", "b"], "gain": [1.0, None], "rate": pd.Series([2.5, None], dtype=object),
                       "why": [None, None], "is_safe": [True, False]})
@@ -24,6 +25,8 @@ def test_words_stand_left_and_numbers_do_not():
 def test_digits_gaps_and_thousands_are_as_asked_for():
     cells = re.findall(r"<td[^>]*>([^<]*)", html(FRAME, digits=1))
     assert cells == ["a", "1.0", "2.5", "–", "True", "b", "–", "–", "–", "False"]
+    of_empty = html(pd.DataFrame({"decided by": ["", "a"], "n": [1, 2]}))
+    assert re.findall(r"<td[^>]*>([^<]*)", of_empty) == ["–", "1", "a", "2"]
     assert ">12 000<" in html(pd.DataFrame({"n": [12000]}), thousands=" ")
 
 
@@ -35,3 +38,9 @@ def test_rows_that_are_only_numbered_go_without_their_numbers(index, is_shown):
 def test_what_rounds_to_nothing_has_no_sign():
     cells = re.findall(r"<td[^>]*>([^<]*)", html(pd.DataFrame({"a": [-0.04, -0.06], "b": [0.04, None]}), digits=1))
     assert cells == ["0.0", "0.0", "-0.1", "–"]
+
+
+def test_notebooks_show_tables_so_alone():
+    """A table of `pandas` as it comes has words to the right and numbers of rows."""
+    own = {path.name for path in NOTEBOOKS.glob("[0-9]*.ipynb") if re.search(r"\.style\b", path.read_text())}
+    assert own == set()

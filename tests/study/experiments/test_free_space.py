@@ -113,14 +113,24 @@ def test_metrics_compare_medians_with_recorded_values():
 # ---- figures ----
 
 
-def test_a_film_has_a_frame_for_each_picture_in_three_colours(aged):
-    places = free_space.occupied(aged["141_df"], [0, 20, 40, 60])
-    film = Image.open(io.BytesIO(pictures.film(places)))
-    assert (film.n_frames, film.size) == (4, (64 * pictures.PIXELS,) * 2)
-    film.seek(0)
-    frame = np.array(film.convert("RGB"))[::pictures.PIXELS, ::pictures.PIXELS]
-    free = [int(pictures.FREE[i:i + 2], 16) for i in (1, 3, 5)]
-    assert (frame.reshape(-1, 3) == free).all(axis=1).sum() == (places[0] == 0).sum()
+def test_a_film_has_a_frame_for_each_map_its_time_and_a_key(aged):
+    txgs = [0, 20, 40, 60]
+    places = free_space.occupied(aged["141_df"], txgs)
+    film = Image.open(io.BytesIO(drawing.film(pictures.moments, places, txgs)))
+    assert (film.format, film.n_frames, film.width) == ("PNG", 4, drawing.SCREEN_PX)
+    frames = []
+    for n, new in enumerate((False, True, True, True)):
+        film.seek(n)
+        frames.append(np.array(film.convert("RGB")))
+        red = (frames[-1] == [int(pictures.NEW[i:i + 2], 16) for i in (1, 3, 5)]).all(axis=2)
+        assert red[:red.shape[0] * 9 // 10].any() == new        # below is the key
+        assert red.any()
+    assert all((frames[n] != frames[n - 1]).any() for n in range(1, 4))
+    shown = [(figure.axes[0].get_title(), figure.axes[0].images[0].get_array().ravel().tolist())
+             for figure in pictures.moments(places, txgs)]
+    assert shown == [(f"after {txg} transaction groups", list(picture)) for txg, picture in zip(txgs, places, strict=True)]
+    with pytest.raises(ValueError, match="shorter"):
+        list(pictures.moments(places, txgs[:3]))
 
 
 def test_maps_show_each_rule_at_each_time(aged):

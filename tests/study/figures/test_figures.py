@@ -1,4 +1,5 @@
 """Figures are files that come out the same, with fonts that travel."""
+import io
 import itertools
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from study import drawing
 from study.drawing import canvas, ratio_ticks, render
@@ -48,6 +50,23 @@ def test_widths_are_those_of_column_and_page():
     for width, inches in drawing.WIDTHS_IN.items():
         svg = render(line, np.arange(5.0), width=width, formats=("svg",))["svg"].decode()
         assert f'width="{inches * 72:g}pt"' in svg
+
+
+def size_of(png):
+    return Image.open(io.BytesIO(png)).size
+
+
+def test_a_picture_on_a_screen_is_that_of_a_page_and_a_map_grows_with_its_width():
+    def drawn(is_map):
+        figure, axes = drawing.canvas(aspect=0.9, is_map=is_map)
+        axes.imshow(np.eye(9))
+        return figure
+    plain, a_map = (size_of(drawing.on_screen(drawn, is_map)) for is_map in (False, True))
+    assert plain == size_of(render(drawn, False, width="page", formats=("png",))["png"])
+    assert plain[0] == a_map[0] == drawing.SCREEN_PX
+    assert a_map[1] == pytest.approx(0.9 * a_map[0], abs=1)
+    for width in drawing.WIDTHS_IN:     # what is exported
+        assert len({size_of(render(drawn, is_map, width=width, formats=("png",))["png"]) for is_map in (False, True)}) == 1
 
 
 def test_fonts_stay_legible_at_column_width(monkeypatch):

@@ -228,6 +228,12 @@ def test_a_link_within_a_page_leads_to_a_heading_of_it(tmp_path):
         assert places <= set(re.findall(r'\bid="([^"]+)"', text)), path.name
 
 
+def test_the_last_word_on_a_page_is_that_printed_lines_wrap_between_words(tmp_path):
+    nbformat.write(new_notebook(), tmp_path / "x.ipynb")
+    text = pages.of_runs([SimpleNamespace(name="x", folder=tmp_path)], tmp_path)["x.html"]
+    assert re.findall(r"pre[^{}]*{[^}]*word-break: ([a-z-]+)", text)[-1] == "normal"
+
+
 def test_no_notebook_has_a_formula_which_pages_would_not_set():
     for path in books():
         for cell in notebook_file.cells(path):

@@ -143,10 +143,21 @@ def test_a_notebook_runs_in_the_browser_and_its_slider_redraws_the_figure(browse
     assert done["errors"] == []
     assert done["run"] == done["code"] > 0
     keep(browser, BOOK)
+    widths = browser.execute_script(FILLED)
+    assert len(widths) > 1
+    assert min(widths) > 0.9
+    assert browser.execute_script(WRAPS) == "normal"
     slide(browser, BOOK)
     browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")   # its memory is for the next
 
 
+# Of each picture, those of sliders too: the share of the notebook's column that it fills.
+FILLED = """
+return [...document.querySelectorAll('.jp-OutputArea-output img')].map(
+  image => image.clientWidth / image.closest('.jp-OutputArea-output').clientWidth);
+"""
+# JupyterLab's own sheet breaks printed lines inside words.
+WRAPS = "return getComputedStyle(document.querySelector('.jp-OutputArea-output pre')).wordBreak;"
 STATUS = """
 return [...document.querySelectorAll('.jp-OutputArea-output .widget-html-content')].map(one => one.textContent).join(' ');
 """
@@ -245,6 +256,33 @@ return panel && panel.context ? panel.context.path : null;
 """
 
 
+def put(server, name, *cells):
+    """A notebook of these cells."""
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells], metadata=KERNELSPEC)
+    content = {"type": "notebook", "format": "json", "content": notebook}
+    request = urllib.request.Request(f"{server}/api/contents/{name}?token=study", json.dumps(content).encode(),
+                                     {"Content-Type": "application/json"}, method="PUT")
+    urllib.request.urlopen(request, timeout=30).close()
+
+
+# As a tab leaves it that is closed while its kernel starts: a session, and a connection to its kernel that no tab uses.
+LEFT = """
+return jupyterapp.serviceManager.sessions.startNew(
+  {path: arguments[0], name: arguments[0], type: 'notebook', kernel: {name: 'python3'}}).then(() => true);
+"""
+
+
+def test_a_notebook_that_is_opened_again_has_its_widgets(browser, server):
+    """JupyterLab gives them to one connection alone."""
+    put(server, "again.ipynb", "import ipywidgets", "ipywidgets.Label('here they are')")
+    opened(browser, server, "index.ipynb")
+    assert browser.execute_script(LEFT, "again.ipynb")
+    run_all_cells(browser, server, "again.ipynb")
+    wait_for(lambda: "here they are" in browser.execute_script(OUTPUTS), 30)
+    browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+
+
+OUTPUTS = "return [...document.querySelectorAll('.jp-OutputArea-output')].map(one => one.textContent).join(' ');"
 PARTS = """
 import time
 from study.ensembles.processors import on_all_processors
@@ -276,11 +314,7 @@ LOOK = "return getComputedStyle(document.querySelector('.jp-OutputArea-output im
 def test_a_picture_that_is_computed_or_refused_is_pale_and_the_line_above_says_why(browser, server):
     """A bar below a cell tells how far it is, until it is done."""
     from selenium.webdriver.common.keys import Keys
-    slow = new_notebook(cells=[new_code_cell(PARTS), new_code_cell(SLOW)], metadata=KERNELSPEC)
-    content = {"type": "notebook", "format": "json", "content": slow}
-    request = urllib.request.Request(f"{server}/api/contents/slow.ipynb?token=study", json.dumps(content).encode(),
-                                     {"Content-Type": "application/json"}, method="PUT")
-    urllib.request.urlopen(request, timeout=30).close()
+    put(server, "slow.ipynb", PARTS, SLOW)
     run_all_cells(browser, server, "slow.ipynb", lambda: wait_for(lambda: browser.execute_script(BAR) == 1, 60))
     assert browser.execute_script(BAR) == 0
     wait_for(lambda: browser.execute_script(PICTURE), 60)
