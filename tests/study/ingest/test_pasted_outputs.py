@@ -176,3 +176,91 @@ def test_a_run_whose_beginning_is_cut_off_is_not_counted_as_whole(bring):
     later = PGBENCH.replace("progress: ", "progress: 60").replace("duration: 3 s", "duration: 603 s")
     with pytest.raises(UserError, match=r"first line of progress in p\.txt is of 601 s, and they are 1 s apart"):
         bring("p.txt", later.replace("processed: 615", "processed: 120600"))
+
+
+FIO_3 = """rr: (g=0): rw=randrw, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=psync, iodepth=1
+...
+fio-3.16
+Starting 2 processes
+Jobs: 2 (f=2): [m(2)][100.0%][r=15.6MiB/s,w=7816KiB/s][r=2000,w=977 IOPS][eta 00m:00s]
+rr: (groupid=0, jobs=2): err= 0: pid=4712: Thu Oct 28 02:49:02 2021
+  read: IOPS=2000, BW=15.6MiB/s (16.4MB/s)(156MiB/10000msec)
+    slat (nsec): min=200, max=28838, avg=330.64, stdev=296.17
+    clat (usec): min=161, max=1221.2k, avg=681.81, stdev=474.25
+     lat (usec): min=162, max=1221.2k, avg=685.02, stdev=474.40
+    clat percentiles (usec):
+     |  1.00th=[   314],  5.00th=[   424], 99.99th=[242222]
+   bw (  KiB/s): min=   32, max= 1728, per=10.02%, avg=778.09, stdev=229.32, samples=1996
+  write: IOPS=976, BW=7812KiB/s (8000kB/s)(76.3MiB/10000msec); 0 zone resets
+    clat (msec): min=2, max=358, avg=10.67, stdev=14.59
+    clat percentiles (msec):
+     |  1.00th=[    3], 99.99th=[  359]
+  lat (usec)   : 250=0.26%, 500=3.86%
+  fsync/fdatasync/sync_file_range:
+    sync (usec): min=90, max=9000, avg=1500.50, stdev=20.00
+    sync percentiles (usec):
+     | 99.00th=[ 2507]
+     issued rwts: total=20004,9766,0,0 short=0,0,0,0 dropped=0,0,0,0
+
+Run status group 0 (all jobs):
+   READ: bw=15.6MiB/s (16.4MB/s), 15.6MiB/s-15.6MiB/s (16.4MB/s-16.4MB/s), io=156MiB (164MB), run=10000-10000msec
+
+Disk stats (read/write):
+  sdc: ios=2612/4112, merge=224/21, ticks=61956/77636, in_queue=137132, util=77.25%
+"""
+FIO_2 = """w: (g=0): rw=write, bs=256K-256K/256K-256K/256K-256K, ioengine=rbd, iodepth=1
+fio-2.2.10
+w: (groupid=0, jobs=1): err= 0: pid=4070481: Mon Mar 29 20:30:07 2021
+  write: io=1024.0MB, bw=26214KB/s, iops=102, runt= 40000msec
+    clat (msec): min=7, max=31, avg= 9.76, stdev= 2.02
+    clat percentiles (usec):
+     |  1.00th=[ 7712], 99.99th=[31360]
+     issued    : total=r=0/w=4096/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0
+"""
+
+
+def test_fio_for_people_of_3(bring):
+    run = bring("fio.txt", f"[root@db ~]# fio my.fio\n{FIO_3}[root@db ~]# \n")
+    assert run.report.status == "ok"
+    assert {name: run[f"fio.rr.{name}"] for name in (
+        "read.operations", "read.iops", "read.bandwidth", "read.bytes", "read.elapsed", "read.submission.maximum",
+        "read.completion.maximum", "read.completion.p99_99", "write.bandwidth", "write.completion.mean",
+        "write.completion.p1", "sync.response.mean", "sync.response.p99")} == pytest.approx({
+            "read.operations": 20004, "read.iops": 2000.4, "read.bandwidth": 15.6 * 2**20, "read.bytes": 156 * 2**20,
+            "read.elapsed": 10, "read.submission.maximum": 0.028838, "read.completion.maximum": 1221.2,
+            "read.completion.p99_99": 242.222, "write.bandwidth": 7812 * 1024, "write.completion.mean": 10.67,
+            "write.completion.p1": 3, "sync.response.mean": 1.5005, "sync.response.p99": 2.507})
+    assert (run["fio.disk_sdc.util"], run.tool["version"], run.tool["dialect"]) == (77.25, "3.16", "for people, 3.x")
+    params = dict(run.sql("SELECT name, value FROM params WHERE run_id = $1"))
+    assert {name: params[f"fio.rr.{name}"].strip('"') for name in ("rw", "ioengine", "iodepth", "jobs")} == {
+        "rw": "randrw", "ioengine": "psync", "iodepth": "1", "jobs": "2"}
+
+
+def test_fio_for_people_of_2_has_kilobytes_of_1024(bring):
+    run = bring("fio.txt", FIO_2)
+    assert (run["fio.w.write.bandwidth"], run["fio.w.write.bytes"], run["fio.w.write.iops"]) == (26214 * 1024, 2**30, 102.4)
+    assert (run["fio.w.write.completion.mean"], run["fio.w.write.completion.p99_99"]) == (9.76, 31.36)
+
+
+def test_of_reports_at_intervals_the_last_counts_and_jobs_of_a_name_are_told_apart(bring):
+    again = FIO_2.replace("4096/d", "8192/d").replace("40000msec", "80000msec").replace("1024.0MB", "2048.0MB")
+    run = bring("fio.txt", FIO_2 + again[again.index("w: (groupid"):])
+    assert (run["fio.w.write.operations"], "fio.w-2.write.operations" in run) == (8192, False)
+    other = FIO_2[FIO_2.index("w: (groupid"):].replace("4070481", "4070482")
+    assert bring("two.txt", FIO_2 + other)["fio.w-2.write.operations"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (FIO_2[:FIO_2.index("     issued")], "has no line of I/Os issued, so its end is missing"),
+        (FIO_2[:FIO_2.index("w: (groupid")], "has no result of a job"),
+        (FIO_2 + FIO_2, "a second run begins in line 10"),
+        (FIO_2.replace("err= 0", "err= 5 (file:x.c:1, func=x, error=Input/output error)"), "job w ended with error 5"),
+        (FIO_2.replace("iops=102", "iops=1020"), "operations per second of w, write"),
+        (FIO_2.replace(", runt= 40000msec", ""), "it begins as I/Os of a job and does not go on so"),
+    ],
+)
+def test_fio_for_people_that_is_not_whole_is_refused(bring, text, says):
+    with pytest.raises(UserError, match=says):
+        bring("fio.txt", text)
