@@ -107,6 +107,7 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
     reports: list[Report] = []
     columns: list[str] = []
     at, has_zone, cpu, in_cpu = None, False, dict[str, float](), False
+    wrapped, waiting = False, list[str]()  # whether the heading goes on in a second line; words of a row that is not whole
     for n, line in text.lines(source.path):
         words = line.split()
         if not words:
@@ -115,8 +116,12 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             if reading.params:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             reading.params |= match.groupdict()
+        elif (command := text.command_of(line, TOOL)) is not None:
+            if reports:
+                raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
+            reading.params["command"] = " ".join([TOOL, *command])
         elif words[0] in ("Device", "Device:"):
-            columns, in_cpu = _known(words[1:], n), False
+            columns, in_cpu, wrapped, waiting = _known(words[1:], n), False, False, []
             reports.append(Report(at, cpu, {}))
             at, cpu = None, {}
         elif words[0] == "avg-cpu:":
@@ -127,8 +132,13 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
                 cpu = dict(zip(CPU, map(text.number, words), strict=True))
             except ValueError:
                 reading.refuse(source.name, n, f"it has not the {len(CPU)} numbers of a line below avg-cpu")
-        elif columns:
-            _row(reading, source, n, words, columns, reports[-1])
+        elif columns and not reports[-1].disks and not waiting and set(words) <= COLUMNS.keys():
+            columns, wrapped = columns + words, True
+        elif columns and wrapped and len(waiting) + len(words) <= len(columns):
+            waiting = waiting + words
+        elif columns and not text.is_prompt(line):
+            _row(reading, source, n, waiting + words, columns, reports[-1])
+            waiting = []
         elif local_times.is_time(line.strip()):
             at, has_zone = local_times.moment(line.strip())
             _note_order(reading, line.strip())
@@ -139,8 +149,12 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
                     f"'{line.strip()[:40]}' is a time whose order of day and month is not known; "
                     "record with S_TIME_FORMAT=ISO",
                 )
+        elif text.is_prompt(line):
+            reading.other_lines += 1
         else:
             reading.refuse(source.name, n, f"'{line[:40]}' is no line of iostat -x")
+    if waiting:
+        reading.problems.append(f"the last line of {source.name} is not whole, so the file is cut off")
     if reports and not reports[-1].disks:
         reading.problems.append(f"the last report of {source.name} has no device, so the file is cut off")
     generation = {tuple(report.disks) for report in reports}
@@ -280,6 +294,10 @@ def _generation(columns: list[str], form: str) -> str:
 
 def _times(reading: Reading, reports: list[Report], has_zone: bool) -> tuple[list[float], Clock]:
     stamped = [report.at for report in reports]
+    interval = text.interval_of(str(reading.params.get("command", "")).split())
+    if interval is not None and not any(stamped):
+        reading.missing.append(f"times of the reports; they are {interval:g} s apart, as the command says")
+        return [interval * n for n in range(len(reports))], NO_CLOCK
     if any(at is None for at in stamped):
         reading.missing.append(
             "times of the reports, and with them the interval; they are numbered, and a second is assumed "
@@ -296,6 +314,8 @@ def _times(reading: Reading, reports: list[Report], has_zone: bool) -> tuple[lis
 def _split(reading: Reading, reports: list[Report]) -> tuple[list[int], list[int]]:
     """Which reports are of the time since the machine started, and which are not. A single one is, without `-y`."""
     everything = list(range(len(reports)))
+    if text.has_option(str(reading.params.get("command", "")).split(), "y"):
+        return [], everything
     if len(reports) == 1:
         reading.warnings.append("there is a single report, which without -y is of the time since the machine started")
         return everything, []

@@ -19,8 +19,6 @@ def _other(pattern: str, name: str, instead: str = BY_MAPPING) -> Other:
 
 
 OTHERS = (
-    _other(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=|^\S+: \(g=\d+\): rw=", "fio for people",
-           "record with --output-format=json+ --output=FILE"),
     _other(r"^(creating tables\.\.\.|dropping old tables\.\.\.|NOTICE:  table \"pgbench_)", "pgbench -i",
            "give that of the run that follows"),
     _other(r"^FATAL: (--|unable to|invalid|option|Cannot)", "sysbench that did not start", "do as its message says"),
@@ -35,6 +33,7 @@ OTHERS = (
            "record iostat -x beside the run, or " + BY_MAPPING),
     _other(r"^1\.9\d[a-z]?,[\d.]+[a-z]*,|^Version +[\d.]+[a-z]* +-+Sequential Output", "bonnie++"),
     _other(r"Iozone: Performance Test", "IOzone"),
+    _other(r"^Compare file sync methods|usecs/op$", "pg_test_fsync"),
     _other(r"<<< .* request=\d+ time=|^--- .* ioping statistics ---", "ioping"),
     _other(r"^\d+\+\d+ records (in|out)$", "dd"),
     _other(r"^Vuser \d+:|^Hammerdb Log|System achieved \d+ NOPM", "HammerDB"),
@@ -49,6 +48,8 @@ OTHERS = (
     _other(r"^ +time +(hits|read) +miss", "arcstat"),
     _other(r"^ZFS Subsystem Report|^ARC (Summary|status):", "arc_summary"),
     _other(r"^ +pool: .*\n +state: ", "zpool status", "record zpool iostat -T u -y -p -v POOL 1"),
+    _other(r"^NAME +PROPERTY +VALUE", "zfs get", "its values go into [files] of a scenario"),
+    _other(r"^txg +birth +state +ndirty", "the kstat txgs of ZFS"),
     _other(r"^NAME +SIZE +ALLOC +FREE", "zpool list", "record zpool iostat -T u -y -p -v POOL 1"),
     _other(r"^fio version [23] iolog", "fio --write_iolog", "a trace goes to study replay requests"),
     _other(r"^ *\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +[A-Z] ", "blkparse", "a trace goes to study replay requests"),

@@ -4,6 +4,7 @@ Its percentiles come from a histogram whose bins grow by 2 %, so they are coarse
 Format: src/sysbench.c, src/lua/internal/sysbench.sql.lua and src/tests of sysbench.
 """
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -249,6 +250,7 @@ def _finish(
         for _, t, values in points:
             series.add(t, [values[name][0] if name in values else math.nan for name in names])
         reading.series.append(series)
+        _note_a_missing_head(reading, source, [t for _, t, _ in points])
         if "tps" in names and "transactions" in totals and "elapsed" in totals:
             ends = [0.0, *(t for _, t, _ in points)]
             counted = sum(
@@ -276,6 +278,16 @@ def _finish(
             "the load is closed: a stall holds back the requests that would have shown it (coordinated omission)"
         )
     reading.missing.append("the time of day; --started gives it")
+
+
+def _note_a_missing_head(reading: Reading, source: Source, times: list[float]) -> None:
+    """sysbench prints at every interval, whatever it waits for, so the first line is at the end of the first one."""
+    apart = min((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
+    if apart and times[0] > 1.5 * apart:
+        reading.problems.append(
+            f"the first line of an interval in {source.name} is of {times[0]:g} s, and they are {apart:g} s apart, so its "
+            "beginning is cut off"
+        )
 
 
 def _histogram(reading: Reading, bins: list[tuple[float, float]], totals: dict[str, float]) -> None:

@@ -1,12 +1,13 @@
 """Text of other people's machines: any of the usual encodings and ends of lines, and never more than a line in memory.
 
 UTF-8 with or without a byte order mark, UTF-16 with one. What is not text, or has a line without an end, is Damaged.
+What a terminal, a mail, a page or a log of a build puts around lines is taken off.
 """
 
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,20 @@ LOCAL = "local time"  # how the source of a clock begins that has no zone
 HEAD = 2**14  # characters that tell what a file is
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
+COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*")  # of Markdown
+BEFORE = [  # what others write before each line of a tool
+    re.compile(pattern)
+    for pattern in (
+        r"[>|](?: ?[>|])*(?: |$)",  # a quotation; the blanks of the columns stay
+        r"\[[\w.@:-]{1,80}\] out:(?: |$)",  # Fabric
+        r"[\w.-]{1,80} +\|(?: |$)",  # docker compose
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z(?: |$)",  # logs of a build, kubectl logs --timestamps
+    )
+]
+MOST = 0.9  # of lines that are not empty: so many begin alike where somebody wrote before them
+PROMPT = r"(?:\[[^\]]{1,80}\]|[\w.@:~/+()-]{0,120})\s?[$#%>❯➜](?:\s|$)"
+PROMPT_LINE = re.compile(rf"\s*(?:{PROMPT}.*|\^C.*)")
 
 
 def encoding_of(path: Path) -> str:
@@ -31,6 +46,12 @@ def encoding_of(path: Path) -> str:
 
 def head(path: Path) -> str:
     """The beginning, for a look at what it is; a zero byte if it is no text."""
+    text = _beginning(path)
+    clean = _cleaner(text)
+    return "\n".join(map(clean, text.split("\n"))) if clean else text
+
+
+def _beginning(path: Path) -> str:
     try:
         with path.open(encoding=encoding_of(path), errors="replace") as file:
             text = file.read(HEAD)
@@ -39,8 +60,49 @@ def head(path: Path) -> str:
     return "\0" if "\0" in text else text
 
 
+def _cleaner(beginning: str) -> Callable[[str], str] | None:
+    """What takes off a line that others put around it, by the beginning of the file. None if they put nothing."""
+    rows = [COLOURS.sub("", row) for row in beginning.split("\n") if row.strip()]
+    before = next((shape for shape in BEFORE if rows and sum(map(bool, map(shape.match, rows))) >= MOST * len(rows)), None)
+    rows = [before.sub("", row, count=1) if before and before.match(row) else row for row in rows]
+    margin = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip()), default=0)
+    if before is None and not margin and not any(mark in beginning for mark in ("\x1b[", "\xa0", "```", "~~~")):
+        return None
+
+    def clean(line: str) -> str:
+        line = COLOURS.sub("", line).replace("\xa0", " ")
+        line = before.sub("", line, count=1) if before and before.match(line) else line
+        line = line[margin:] if not line[:margin].strip() else line
+        return "" if FENCE.fullmatch(line) else line
+
+    return clean
+
+
+def command_of(line: str, tool: str) -> list[str] | None:
+    """The words after `tool`, such as "zpool iostat", in a line that is the command with or without a prompt before it."""
+    match = re.fullmatch(rf"\s*(?:{PROMPT}\s*)?(?:\S+=\S+\s+|sudo\s+)*(?:\S*/)?{re.escape(tool)}(?:\s+(.*))?", line[:500])
+    return (match[1] or "").split() if match else None
+
+
+def is_prompt(line: str) -> bool:
+    """Whether a line is of a terminal's prompt, or of ^C, and of no tool."""
+    return bool(PROMPT_LINE.fullmatch(line[:500]))
+
+
+def interval_of(words: list[str]) -> float | None:
+    """Seconds between reports, of the words of a command that end in `[interval [count]]`. None if it has no interval."""
+    last = [float(word) for word in words[-2:] if re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", word)]
+    return (last[0] or None) if last and re.fullmatch(r"[\d.]+", words[-1]) else None
+
+
+def has_option(words: list[str], letter: str) -> bool:
+    """Whether a command has the option of one letter, alone or among others."""
+    return any(re.fullmatch(rf"-[A-Za-z]*{letter}[A-Za-z]*", word) for word in words)
+
+
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number, from 1, and text of each line, without its end. Raises Damaged."""
+    clean = _cleaner(_beginning(path))
     with path.open(encoding=encoding_of(path)) as file:
         number = 0
         while True:
@@ -55,7 +117,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise Damaged(f"line {number} of {path.name} has more than {MAX_LINE} characters")
             if "\0" in line:
                 raise Damaged(f"line {number} of {path.name} holds a zero byte")
-            yield number, line.rstrip("\n")
+            yield number, clean(line.rstrip("\n")) if clean else line.rstrip("\n")
 
 
 def ends_with_a_line(path: Path) -> bool:

@@ -1,10 +1,12 @@
 """Settings out of a database's own file, or of what it shows of itself.
 
-    conf_files.read(path)       Settings of postgresql.conf, my.cnf, SHOW ALL, SHOW VARIABLES
+    conf_files.read(path)       Settings of postgresql.conf, my.cnf, SHOW ALL, SHOW VARIABLES and the forms below
 
     shared_buffers = 2GB        # postgresql.conf; the sign of equality may be left out
     [mysqld]                    my.cnf: only sections of the server are read
     skip-log-bin                my.cnf: a name alone is on
+    ALTER SYSTEM SET name = 'x';    statements, as tuners print them; SET GLOBAL of MySQL; with a prompt before it or not
+    -c name=x, --name=x         options of the server, one a line
     name | setting | …          psql, aligned or not; a table of mysql, with bars at both ends or of tabs
     -[ RECORD 1 ]               psql's \\x, and mysql's \\G: a line for each column
 
@@ -24,6 +26,17 @@ OF_SERVER = re.compile(r"(?:mysqld|mariadbd?|server|galera)(?:-[\d.]+)?", re.IGN
 VALUE = r"""'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"[^"]*"|[^#;'"]*?"""
 ESCAPED = re.compile(r"[\\']('|(?<=\\)\\)")      # '' and \\' are one quote, as two backslashes are one
 LINE = re.compile(rf"(?P<name>[A-Za-z][\w.-]*)(?:(?:\s*=\s*|\s+)(?P<value>{VALUE}))?\s*(?:[#;].*)?")
+PROMPT = r"(?:\w*[=(*!^-]*[#>]\s*)?"
+STATEMENT = re.compile(
+    rf"""{PROMPT}(?:ALTER\s+(?:SYSTEM|DATABASE\s+\S+|ROLE\s+\S+)\s+)?
+    SET\s+(?:(?:GLOBAL|PERSIST|PERSIST_ONLY|SESSION|LOCAL)\s+)?(?:@@\w+\.)?
+    (?P<name>[A-Za-z][\w.]*)\s*(?::?=|\sTO\s)\s*(?P<value>{VALUE})\s*;?\s*(?:(?:--|[#]).*)?""", re.IGNORECASE | re.VERBOSE)
+OPTION = re.compile(
+    r"""(?:-\s+)?["']?(?:-c\s*["']?|--)(?P<name>[A-Za-z][\w.-]*)
+    (?:=(?P<value>'[^']*'|"[^"]*"|[^\s"'\\]+))?["']?\s*\\?""", re.VERBOSE)
+NO_SETTING = re.compile(        # comments of SQL, a statement whose setting is in the next line, and what psql answers
+    rf"--(?:\s.*)?|{PROMPT}(?:ALTER\s+(?:SYSTEM|DATABASE|ROLE)(?:\s+SET)?|SET|SELECT\s+pg_reload_conf\(\)|\\q);?",
+    re.IGNORECASE)
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 AROUND = re.compile(r"\s*(?:[-+|]+\s*$|\(?\d+ rows|(?:mysql|MariaDB|\w+[=#]).*>)")     # rules, prompts, a count of rows
@@ -123,13 +136,13 @@ def _of_records(lines: list[str], path: Path) -> dict[str, str]:
 def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
     settings, wrong, is_of_server = {}, [], True
     for n, line in enumerate(map(str.strip, lines), start=1):
-        if not line or line[0] in "#;":
+        if not line or line[0] in "#;" or NO_SETTING.fullmatch(line):
             continue
         if line[0] == "!":
             settings[line[1:].split()[0]] = line
         elif section := SECTION.fullmatch(line):
             is_of_server = bool(OF_SERVER.fullmatch(section[1]))
-        elif is_of_server and (match := LINE.fullmatch(line)):
+        elif is_of_server and (match := STATEMENT.fullmatch(line) or OPTION.fullmatch(line) or LINE.fullmatch(line)):
             settings.pop(match["name"], None)       # the last counts, also among spellings of one name
             settings[match["name"]] = _value(match["value"] or "")
         elif is_of_server:

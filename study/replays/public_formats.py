@@ -27,6 +27,12 @@ FORMATS = (
            "the time of C less that of D, of one request, in s"),
     Format("a trace of MQSim", re.compile(r"\d+ \d+ \d+ \d+ [01]$"), ""),
     Format("a trace of DiskSim", re.compile(r"\d+\.\d+ \d+ \d+ \d+ \d+$"), ""),
+    Format("a trace of Alibaba's block storage", re.compile(r"(device_id,opcode,|\d+,[RW],\d+,\d+,\d{16}$)"), ""),
+    Format("a trace of Tencent's block storage", re.compile(r"\d{10},\d+,\d+,[01],\d+$"), ""),
+    Format("a trace of SPC (UMass)", re.compile(r"\d+,\d+,\d+,[rwRW],\d+\.\d+"), ""),
+    Format("a trace of Systor '17",
+           re.compile(r"Timestamp,Response,IOType,LUN,Offset,Size|\d{10}\.\d+,[\d.]*,[RW]?,\d+,\d+,\d+$"),
+           "Response, in s"),
 )
 
 

@@ -23,6 +23,8 @@ from study.words import counted
 
 READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, oracleGeneral of libCacheSim (by "
              "its name), or a recording of the vdev cache or vdev queue as in data/traces")
+MSR_COLUMNS = ("Timestamp (100 ns), Hostname, DiskNumber, Type (Read or Write), Offset (B), Size (B), ResponseTime (100 ns, "
+               "or 0)")
 TICK_NS = 10**7     # of recordings
 RECORDED = "a recording of the {}"
 Rows = Iterator[tuple[np.ndarray, np.ndarray]]
@@ -42,6 +44,8 @@ def read(path: Path, event: str = "Q") -> Trace:
         known = public_formats.format_of(first)
         if known is not None and known.name in (public_formats.MSR, public_formats.FIO, public_formats.BLKPARSE):
             return _text(pieces, known.name, first, event)
+    if known is not None:
+        raise UserError(f"{path} is {known.name}, which is not read here; write it as a CSV of MSR Cambridge: {MSR_COLUMNS}")
     if trace_file.is_table(path):
         return _recording(path)
     raise UserError(f"{path} is no trace of a format that is read here; give {READ_HERE}")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from study.ingest.fio import json_output, logs, terse
+from study.ingest.fio import json_output, logs, normal, terse
 from study.ingest.reading import NO_CLOCK, Reading, Source, refuse_several
 
 TOOL = "fio"
@@ -19,13 +19,15 @@ def kind(name: str, head: str) -> str | None:
         return "json"
     if any(terse.LINE.match(line) or terse.OLD_LINE.match(line) for line in head.splitlines()):
         return "terse"
+    if normal.is_of_people(head):
+        return "normal"
     return "failed" if any(json_output.FAILED.fullmatch(line) for line in head.splitlines()[:5]) else None
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
     """All that the output of one run says, with its logs. Damaged if there are several outputs."""
     reading = Reading(tool=TOOL)
-    outputs = [source for source in sources if source.kind in ("json", "terse", "failed")]
+    outputs = [source for source in sources if source.kind in ("json", "terse", "normal", "failed")]
     refuse_several(outputs)
     clock = NO_CLOCK
     for source in outputs:
@@ -33,6 +35,8 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             clock = json_output.read(reading, source)
         elif source.kind == "terse":
             terse.read(reading, source)
+        elif source.kind == "normal":
+            normal.read(reading, source)
         else:
             reading.problems.append(f"{source.name} holds nothing but an error of fio")
     if not outputs:

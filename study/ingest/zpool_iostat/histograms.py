@@ -71,21 +71,24 @@ def _keep(lines: Lines, blocks: list[Block], n_columns: int) -> None:
     seconds, _ = lines.clock(stamps)
     of_waits = source.kind == "waits"
     series, unit, names = ("zpool.waits", "ns", WAITS) if of_waits else ("zpool.sizes", "B", SIZES)
+    n_whole = 0 if lines.of_interval() else 1
     for block, report in zip(blocks, reports, strict=True):
         for column, name in enumerate(names[:n_columns]):
             bins = [Bin(*_ends(label, of_waits), values[column]) for label, values in block.rows if values[column]]
             if bins:
                 reading.histograms.append(
                     Histogram(
-                        series=series if report else f"{series}_since_import",
+                        series=series if report >= n_whole else f"{series}_since_import",
                         subject=block.vdev,
                         t=seconds[report],
                         name=name,
                         unit=unit,
-                        of="operations/s" if report else "operations",
+                        of="operations/s" if report >= n_whole else "operations",
                         bins=bins,
                     )
                 )
+    if not n_whole:
+        return
     reading.warnings.append(
         f"the first report of {source.name} is taken for counts since the pool was imported, as it is without "
         "-y; later ones are rates"

@@ -89,6 +89,7 @@ class Lines:
 
     def __init__(self, reading: Reading, source: Source) -> None:
         self.reading, self.source, self.has_zone, self.zones = reading, source, True, set[str]()
+        self.command: list[str] | None = None  # its words, where it stands above
 
     def _moment(self, line: str) -> float | None:
         """Seconds since 1970 if the line is a time."""
@@ -103,10 +104,20 @@ class Lines:
 
     def lines(self) -> Iterator[Line]:
         """Lines of the file that are no times of reports, without empty ones. Raises Damaged."""
-        report, at = 0, None
+        report, at, has_data = 0, None, False
         for n, line in text.lines(self.source.path):
             if not line.strip():
                 continue
+            if (command := text.command_of(line, "zpool iostat")) is not None:
+                if has_data:
+                    raise Damaged(f"a second run begins in line {n} of {self.source.name}; give each run by itself")
+                self.command = command
+                self.reading.params["command"] = " ".join(["zpool iostat", *command])
+                continue
+            if text.is_prompt(line):
+                self.reading.other_lines += 1
+                continue
+            has_data = True
             if (moment := self._moment(line)) is not None:
                 report, at = report + 1, moment
                 continue
@@ -129,9 +140,18 @@ class Lines:
         """A line that is not read is noted with its reason."""
         self.reading.refuse(self.source.name, line.n, reason)
 
+    def of_interval(self) -> bool:
+        """Whether the first report, too, is of an interval, as the command with -y says."""
+        return text.has_option(self.command or [], "y")
+
     def clock(self, stamps: list[float | None]) -> tuple[list[float], Clock]:
         """Seconds from the first of `stamps`, the times of all reports, and what says when that was. Raises Damaged."""
         known = [at for at in stamps if at is not None]
+        if not known and (interval := text.interval_of(self.command or [])) is not None:
+            self.reading.missing.append(
+                f"times of the reports in {self.source.name}; they are {interval:g} s apart, as the command says"
+            )
+            return [interval * n for n in range(len(stamps))], NO_CLOCK
         if len(known) != len(stamps) or not known:
             self.reading.missing.append(
                 f"times of the reports in {self.source.name}, and with them the interval; they are numbered, "

@@ -38,7 +38,8 @@ def read(reading: Reading, source: Source) -> None:
     elif len({frozenset(block.rows) for block in blocks}) > 1:
         reading.warnings.append(f"pools or vdevs come and go in {source.name}")
     stamps, clock = lines.clock([block.at for block in blocks])
-    _series(reading, source, blocks, stamps, clock, [Quantity(name, *_unit(name)) for name in names])
+    n_whole = 0 if lines.of_interval() else 1
+    _series(reading, source, blocks, n_whole, stamps, clock, [Quantity(name, *_unit(name)) for name in names])
 
 
 def _blocks(lines: Lines) -> tuple[list[Block], str, bool]:
@@ -129,17 +130,25 @@ def _numbered(name: str, rows: dict[str, list[float]]) -> str:
 
 
 def _series(
-    reading: Reading, source: Source, blocks: list[Block], stamps: list[float], clock: Clock, quantities: list[Quantity]
+    reading: Reading,
+    source: Source,
+    blocks: list[Block],
+    n_whole: int,
+    stamps: list[float],
+    clock: Clock,
+    quantities: list[Quantity],
 ) -> None:
-    reading.warnings.append(
-        f"the first report of {source.name} is kept apart: without -y it is of the time since the pool was "
-        "imported, and nothing in the file tells whether -y was given"
-    )
+    """`n_whole`: how many reports, 0 or 1, are of the time since the pool was imported."""
+    if n_whole:
+        reading.warnings.append(
+            f"the first report of {source.name} is kept apart: without -y it is of the time since the pool was "
+            "imported, and nothing in the file tells whether -y was given"
+        )
     whole = Series(name="zpool.vdevs_since_import", quantities=quantities, clock=clock, file=source.name)
     series = Series(name="zpool.vdevs", quantities=quantities, clock=clock, file=source.name)
     for n, (t, block) in enumerate(zip(stamps, blocks, strict=True)):
         for vdev, values in block.rows.items():
-            (series if n else whole).add(t, values, vdev)
+            (series if n >= n_whole else whole).add(t, values, vdev)
     reading.series += [made for made in (whole, series) if len(made.times)]
 
 

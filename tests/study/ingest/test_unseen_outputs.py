@@ -354,7 +354,6 @@ def test_filebench_149(bring):
 
 
 NOT_READ = {
-    "fio for people": "rr: (groupid=0, jobs=1): err= 0: pid=15013: Fri Nov 27 08:06:00 2026\n  read: IOPS=5983\n",
     "pgbench -i": "dropping old tables...\ncreating tables...\ndone in 0.33 s (drop tables 0.01 s).\n",
     "sysbench that did not start": "FATAL: --histogram cannot be used with --percentile=0\n",
     "iostat for people (-h or --pretty)": "     r/s     rkB/s Device\n  278.75      4.8M vda\n",
@@ -374,6 +373,9 @@ NOT_READ = {
     "Vdbench": "Vdbench distribution: vdbench50407 Tue June 05  9:49:29 MDT 2018\n",
     "arcstat": "    time  read  miss  miss%  dmis  dm%\n10:11:12     0     0      0     0    0\n",
     "zpool status": "  pool: tank\n state: ONLINE\nconfig:\n",
+    "pg_test_fsync": "        fdatasync                         329.207 ops/sec    3038 usecs/op\n",
+    "zfs get": "NAME       PROPERTY    VALUE  SOURCE\ntank/data  recordsize  128K   default\n",
+    "the kstat txgs of ZFS": "txg      birth            state ndirty       nread\n29078    48966493921213   C     0    0\n",
     "zpool list": "NAME   SIZE  ALLOC   FREE  CKPOINT\ntank  7.27T  2.76T  4.51T        -\n",
     "fio --write_iolog": "fio version 3 iolog\n0 /data add\n",
     "blkparse": "  8,0    1        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n",

@@ -99,6 +99,22 @@ def test_show_all_has_every_setting_of_the_server():
     assert conf_files.read(TOOLS / "postgres-15.aligned.txt").values["shared_buffers"] == "128MB"
 
 
+@pytest.mark.parametrize(("text", "settings"), [
+    ("-- DB Version: 16\nALTER SYSTEM SET\n shared_buffers = '4GB';\nALTER SYSTEM SET max_wal_size TO '16GB';\n",
+     {"shared_buffers": "4GB", "max_wal_size": "16GB"}),
+    ("postgres=# alter system set fsync = off;\nALTER SYSTEM\n=> SET commit_delay TO 10; -- us\nSET\n=> \\q\n",
+     {"fsync": "off", "commit_delay": "10"}),
+    ("ALTER DATABASE bench SET synchronous_commit = 'off';\nSELECT pg_reload_conf();\n", {"synchronous_commit": "off"}),
+    ("mysql> SET GLOBAL innodb_io_capacity = 2000;\nset @@global.sync_binlog := 0;\nSET PERSIST log_bin='x';\n",
+     {"innodb_io_capacity": "2000", "sync_binlog": "0", "log_bin": "x"}),
+    ("-c shared_buffers=4GB \\\n-c 'log_line_prefix=%m' \\\n-c fsync=off\n",
+     {"shared_buffers": "4GB", "log_line_prefix": "%m", "fsync": "off"}),
+    ("- --innodb-buffer-pool-size=12G\n- \"--skip-log-bin\"\n",
+     {"innodb-buffer-pool-size": "12G", "skip-log-bin": "on"})])
+def test_statements_and_options_are_settings(tmp_path, text, settings):
+    assert read(tmp_path, text) == settings
+
+
 @pytest.mark.parametrize(("text", "match"), [
     ("shared_buffers = 1GB\n<<<<<<< HEAD\nlog = 'x\n", "line 2 '<<<<<<< HEAD', line 3 'log = 'x'"), ("", "has no setting"),
     ("# fsync = off\n", "has no setting"), ("[mysqldump]\nquick\n", "has no setting")])

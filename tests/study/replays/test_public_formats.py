@@ -14,11 +14,15 @@ BLKPARSE = "  8,16   0        1   0.000000000  5529  Q  WS 14611168 + 8 [kworker
     ("fio version 3 iolog\n0 /dev/sdx add\n", "fio", None),
     (BLKPARSE, "blkparse", "C less that of D"),
     ("0 1 14611168 8 0\n48513 1 7557296 8 1\n", "MQSim", None),
-    ("0.000000 0 14611168 8 0\n", "DiskSim", None)])
+    ("0.000000 0 14611168 8 0\n", "DiskSim", None),
+    ("419,W,8792731648,16384,1577808144360767\n", "Alibaba's block storage", None),
+    ("1538323200,4920,8,1,1283\n", "Tencent's block storage", None),
+    ("0,20941264,8192,W,0.551706\n", "SPC", None),
+    ("1455592511.010362000,0.000361000,W,4,25296896,4096\n", "Systor '17", "Response, in s")])
 def test_a_public_format_is_named_with_what_a_replay_needs(tmp_path, text, name, service):
     path = tmp_path / "trace"
     path.write_text(text, newline="")
-    with pytest.raises(UserError, match=f" of {name}, which ") as error:
+    with pytest.raises(UserError, match=f" of {name}( \\(UMass\\))?, which ") as error:
         public_formats.refuse(path)
     message = str(error.value)
     assert "\n" not in message

@@ -247,3 +247,13 @@ def test_blocks_come_in_pieces_that_together_are_all(monkeypatch):
 
 def test_the_example_is_of_fio():
     assert len(read(DATA / "examples" / "requests.iolog").requests) == 600
+
+
+@pytest.mark.parametrize(("line", "name"), [
+    ("419,W,8792731648,16384,1577808144360767", "Alibaba"), ("1538323200,4920,8,1,1283", "Tencent"),
+    ("0,20941264,8192,W,0.551706", "SPC"), ("Timestamp,Response,IOType,LUN,Offset,Size", "Systor"),
+    ("0.000000 0 14611168 8 0", "DiskSim")])
+def test_a_trace_of_another_format_is_called_by_its_name(tmp_path, line, name):
+    (tmp_path / "trace.csv").write_text(f"{line}\n{line}\n")
+    with pytest.raises(UserError, match=f"is a trace of {name}.*write it as a CSV of MSR Cambridge: Timestamp"):
+        read(tmp_path / "trace.csv")

@@ -1,0 +1,162 @@
+"""What fio prints for people (`--output-format=normal`, which is the default): of each job its I/Os, rates and times.
+
+    2.x     write: io=1024.0MB, bw=26099KB/s, iops=101, runt= 40177msec         KB is 1024 B
+    3.x     write: IOPS=490, BW=7842KiB/s (8030kB/s)(766MiB/100054msec)
+
+Numbers are rounded to three or four digits, but for counts of I/Os and runtimes. So rates are made of these.
+With `--status-interval` a job comes again under its process id, each time from its start, and the last counts.
+Format: show_thread_status_normal in stat.c of fio.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from study.ingest import text
+from study.ingest.fio.units import DIRECTIONS, numbered
+from study.ingest.reading import Damaged, Reading, Source, slug
+
+BANNER = re.compile(r"fio-(\d\S*)")
+STARTED = re.compile(r"\s*(?P<name>\S.*?): \(g=\d+\): (?P<options>rw=.*)")
+JOB = re.compile(r"\s*(?P<name>\S.*?): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err= ?(?P<error>\d+)\b.*?: pid=(?P<pid>-?\d+).*")
+NUMBER = r"[\d.]+(?:e[+-]?\d+)?"
+SIZE = rf"{NUMBER}(?:[KMGTPkmgtp]?i?B)?"
+NEW = re.compile(
+    rf"\s*(?P<direction>read|write|trim)\s*: IOPS=(?P<iops>{NUMBER}[kMG]?), BW=(?P<bw>{SIZE})/s \([^)]*\)\s*"
+    rf"\((?P<moved>{SIZE})/(?P<ms>\d+)msec\).*"
+)
+OLD = re.compile(
+    rf"\s*(?P<direction>read|write|trim)\s*: io=(?P<moved>{SIZE}), bw=(?P<bw>{SIZE})/s, iops=(?P<iops>{NUMBER}[kKMG]?)\s*, "
+    r"runt=\s*(?P<ms>\d+)msec.*"
+)
+TIMES = re.compile(
+    r"\s*(?P<what>slat|clat|lat|sync)\s*\((?P<unit>nsec|usec|msec|sec)\)\s*: min=\s*(?P<minimum>[\d.]+[kKMG]?), "
+    r"max=\s*(?P<maximum>[\d.]+[kKMG]?), avg=\s*(?P<mean>[\d.]+[kKMG]?), stdev=\s*(?P<stddev>[\d.]+[kKMG]?)\s*"
+)
+OF_PERCENTILES = re.compile(r"\s*(?P<what>slat|clat|lat|sync) percentiles \((?P<unit>nsec|usec|msec|sec)\)\s*:.*")
+PERCENTILE = re.compile(r"([\d.]+)th=\[\s*(\d+)\]")
+SYNC = re.compile(r"\s*fsync/fdatasync/sync_file_range:\s*")
+ISSUED = re.compile(r"\s*issued\s*(?:rwts?|rwt)?\s*: total=(?:r=(\d+)/w=(\d+)(?:/[td]=(\d+))?|(\d+),(\d+),(\d+)).*")
+DISK = re.compile(r"\s*(?P<name>\S+): ios=(?P<read_ios>\d+)/(?P<write_ios>\d+),.* util=(?P<util>[\d.]+)%.*")
+OPTIONS = re.compile(r"(rw|bs|ioengine|iodepth)=(.*?)(?:, (?=\w+=)|$)")
+NAMES = {"slat": "submission", "clat": "completion", "lat": "response", "sync": "response"}
+MS = {"nsec": 1e-6, "usec": 1e-3, "msec": 1.0, "sec": 1e3}
+TENS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+
+@dataclass
+class Job:
+    """A block of the output."""
+
+    name: str
+    error: int
+    rates: dict[str, re.Match[str]] = field(default_factory=dict)  # by direction
+    times: dict[str, float] = field(default_factory=dict)  # ms, by direction.quantity.statistic
+    issued: dict[str, float] = field(default_factory=dict)  # I/Os by direction
+
+
+def is_of_people(head: str) -> bool:
+    """Whether a beginning is of this form."""
+    return any(JOB.fullmatch(line) or STARTED.fullmatch(line) for line in head.splitlines())
+
+
+def read(reading: Reading, source: Source) -> None:
+    """All totals of the last report of each job. Raises Damaged."""
+    jobs: dict[tuple[str, str], Job] = {}
+    job: Job | None = None
+    direction, percentiles, unit, again = "", "", 1.0, False
+    for n, line in text.lines(source.path):
+        if match := BANNER.fullmatch(line.strip()):
+            if reading.version:
+                raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
+            reading.version = match[1]
+        elif match := STARTED.fullmatch(line):
+            for name, value in OPTIONS.findall(match["options"]):
+                reading.params[f"{slug(match['name'])}.{name}"] = value
+        elif match := JOB.fullmatch(line):
+            of_job = match["name"], match["pid"]
+            again = again or of_job in jobs
+            jobs[of_job] = job = Job(match["name"], int(match["error"]))
+            direction = percentiles = ""
+            reading.params[f"{slug(match['name'])}.jobs"] = match["jobs"]
+        elif job is not None and (match := NEW.fullmatch(line) or OLD.fullmatch(line)):
+            direction = match["direction"]
+            job.rates[direction] = match
+            reading.rows += 1
+        elif job is not None and SYNC.fullmatch(line):
+            direction = "sync"
+        elif job is not None and direction and (match := TIMES.fullmatch(line)):
+            for statistic in ("minimum", "maximum", "mean", "stddev"):
+                job.times[f"{direction}.{NAMES[match['what']]}.{statistic}"] = _tens(match[statistic]) * MS[match["unit"]]
+        elif job is not None and direction and (match := OF_PERCENTILES.fullmatch(line)):
+            percentiles, unit = f"{direction}.{NAMES[match['what']]}", MS[match["unit"]]
+        elif job is not None and percentiles and line.lstrip().startswith("|"):
+            for share, value in PERCENTILE.findall(line):
+                job.times[f"{percentiles}.p{slug(f'{float(share):g}'.replace('.', '_'))}"] = float(value) * unit
+        elif job is not None and (match := ISSUED.fullmatch(line)):
+            counts = match.groups()[:3] if match[1] else match.groups()[3:]
+            job.issued = {name: float(count) for name, count in zip(DIRECTIONS, counts, strict=True) if count}
+        elif job is not None and re.match(r"\s*(read|write|trim)\s*: (IOPS=|io=)", line):
+            reading.refuse(source.name, n, "it begins as I/Os of a job and does not go on so")
+        elif match := DISK.fullmatch(line):
+            for key, of_disk in (("read_ios", "requests"), ("write_ios", "requests"), ("util", "%")):
+                reading.total(f"fio.disk_{slug(match['name'])}.{key}", float(match[key]), of_disk)
+        else:
+            reading.other_lines += 1
+    _keep(reading, source, list(jobs.values()))
+    if again:
+        reading.warnings.append(f"{source.name} holds several reports of one run, each from its start; the last is read")
+
+
+def _keep(reading: Reading, source: Source, jobs: list[Job]) -> None:
+    names: list[str] = []
+    forms = {match.re for job in jobs for match in job.rates.values()}
+    reading.dialect = f"for people, {'2.x' if forms == {OLD} else '3.x'}"
+    reading.warnings.append("output for people is rounded to three or four digits; prefer --output-format=json+")
+    if not jobs:
+        reading.problems.append(f"{source.name} has no result of a job, so the run did not end or the file is cut off")
+    for job in jobs:
+        name = numbered(slug(job.name), names)
+        names.append(name)
+        if job.error:
+            reading.problems.append(f"job {job.name} ended with error {job.error}")
+        elif not job.rates and not reading.refused:
+            reading.problems.append(f"job {job.name} did no I/O")
+        elif not job.issued:
+            reading.problems.append(f"job {job.name} has no line of I/Os issued, so its end is missing")
+        for direction, match in job.rates.items():
+            _direction(reading, job, name, direction, match)
+        for what, value in job.times.items():
+            reading.total(f"fio.{name}.{what}", value, "ms")
+
+
+def _direction(reading: Reading, job: Job, name: str, direction: str, match: re.Match[str]) -> None:
+    seconds, is_old = float(match["ms"]) / 1000, match.re == OLD
+    moved, bandwidth, iops = _bytes(match["moved"], is_old), _bytes(match["bw"], is_old), _tens(match["iops"])
+    n = job.issued.get(direction)
+    totals = [("bytes", moved, "B"), ("bandwidth", bandwidth, "B/s"), ("elapsed", seconds, "s")]
+    totals.append(("iops", n / seconds if n is not None and seconds else iops, "1/s"))
+    for key, value, unit in totals + ([("operations", n, "operations")] if n is not None else []):
+        reading.total(f"fio.{name}.{direction}.{key}", value, unit)
+    if seconds:
+        reading.check(
+            f"bandwidth of {job.name}, {direction}", moved / seconds, bandwidth, "B/s", 0.01 * bandwidth + 1024,
+            "both are rounded",
+        )
+        if n is not None:
+            reading.check(
+                f"operations per second of {job.name}, {direction}", n / seconds, iops, "1/s", 0.01 * iops + 1,
+                "fio rounds what it prints",
+            )
+
+
+def _tens(written: str) -> float:
+    """A count or a time, with k, M or G for powers of 1000 behind it."""
+    return text.number(written.rstrip("kKMG")) * TENS.get(written[-1], 1.0)
+
+
+def _bytes(written: str, is_old: bool) -> float:
+    """A size. Up to 2.x KB is 1024 B; from 3 on it is KiB, and kB is 1000 B."""
+    match = re.fullmatch(rf"({NUMBER})(?:([KMGTPkmgtp]?)(i?)B)?", written)
+    assert match is not None
+    return float(match[1]) * (1024 if is_old or match[3] else 1000) ** POWERS[(match[2] or "").upper()]
