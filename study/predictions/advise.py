@@ -5,8 +5,9 @@
     advice.steps                 every recipe: TPS and gain with intervals, what it trades, or why it is not tried
     advice.ladder                the safe steps one on top of the other, the largest first
 
-How long a run must be is judged as for `study predict` (`study.machines.run_length`), and all machines are made smaller
-alike. A step is called faster or slower only if the interval of its gain, under common draws, excludes zero.
+How long a run must be is judged as for `study predict` (`study.machines.run_length`), and in what size as for `study
+predict --against` (`study.predictions.sizes`). A step is called faster or slower only if the interval of its gain, under
+common draws, excludes zero.
 
 The file is a scenario without a database, and a list of `[[spare]]` devices. Each could become a log device, a cache
 device, or a pool for the log or the data. Recipes: data/advice.toml. All steps are compared under the same draws, on a
@@ -26,7 +27,7 @@ from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
-from study.predictions import bounds, configuration_lines, ladder, model_error, predict, storage_steps, tuning_steps
+from study.predictions import bounds, configuration_lines, ladder, model_error, predict, sizes, storage_steps, tuning_steps
 from study.predictions.tuning_steps import Step, is_safe, key
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
@@ -112,27 +113,53 @@ def advise(machine: Scenario, spare: tuple[Devices, ...] = (), draws: int = DRAW
     tried = [step for step in all_steps if step.after is not None]
     scenarios = [machine, *(step.after for step in tried if step.after is not None)]
     known = machines.known(scenarios, predict.EXPERIMENTS[machine.database.kind])
-    common = ladder.Common(known, draws, budget, predict.alike(scenarios, known.central(), budget), kept_as)
-    runs = predict.compare(scenarios, draws, budget=budget, known=known, smaller_by=common.smaller_by, kept_as=kept_as)
-    tps = runs.pivot(index="draw", columns="scenario", values="tps")
-    gains = [tps[place] / tps[0] for place in range(1, len(tried) + 1)]
+    common = ladder.Common(known, draws, budget, kept_as)
+    base, pairs = _runs(scenarios, common)
+    as_it_is = base.tps
+    gains = [pair.tps_after / pair.tps_before for pair in pairs]
+    tps = [as_it_is * gain for gain in gains]
     best = sorted(enumerate(gains), key=lambda pair: -pair[1].median())
-    gaining = [(tried[i], tps[i + 1]) for i, gain in best if gain.median() >= ladder.WORTH]
-    chosen = [(step, alone) for step, alone in gaining if is_safe(step) and ladder.sign(alone / tps[0]) > 0]
-    made = ladder.of(machine, tps[0], chosen, common)
-    left_out = {key(step): _why_no_rung(step, alone / tps[0]) for step, alone in gaining} | made.left_out
-    is_whole = runs.groupby("scenario").is_whole.all()
+    gaining = [(tried[i], gain) for i, gain in best if gain.median() >= ladder.WORTH]
+    chosen = [(step, as_it_is * gain) for step, gain in gaining if is_safe(step) and ladder.sign(gain) > 0]
+    made = ladder.of(machine, as_it_is, chosen, common)
+    left_out = {key(step): _why_no_rung(step, gain) for step, gain in gaining} | made.left_out
     rows: list[tuple] = [
-            (step.name, *intervals.interval(gain), *intervals.interval(tps[place]), " ".join(step.trades),
+            (step.name, *intervals.interval(gain), *intervals.interval(rate), " ".join(step.trades),
              step.recipe.mechanism if ladder.sign(gain) < 0 else "", "", left_out.get(key(step), ""),
-             configuration_lines.of(machine, step.changes), bool(is_whole[place]))
-            for place, (step, gain) in enumerate(zip(tried, gains, strict=True), 1)]
+             configuration_lines.of(machine, step.changes), pair.is_whole)
+            for step, pair, gain, rate in zip(tried, pairs, gains, tps, strict=True)]
     rows += [(step.name, *[float("nan")] * 6, "", "", step.why_not, "", (), True)
              for step in all_steps if step.after is None]
     table = pd.DataFrame(rows, columns=STEP_COLUMNS).sort_values("gain", ascending=False, na_position="last")
-    return Advice(base=predict.table(runs[runs.scenario == 0]), steps=table.reset_index(drop=True), ladder=made.rungs,
-                  calibrated_tps=model_error.widened(intervals.interval(tps[0]), model_error.seen()),
-                  is_whole=bool(is_whole[0]), gain_more=made.gain_more)
+    return Advice(base=predict.table(base), steps=table.reset_index(drop=True), ladder=made.rungs,
+                  calibrated_tps=model_error.widened(intervals.interval(as_it_is), model_error.seen()),
+                  is_whole=bool(base.is_whole.all()), gain_more=made.gain_more)
+
+
+class _Pair(NamedTuple):
+    """The machine as it is and with a step, in the size of both, under the same draws."""
+    tps_before: pd.Series       # by draw
+    tps_after: pd.Series
+    is_whole: bool              # see Advice
+
+
+def _runs(scenarios: list[Scenario], common: ladder.Common) -> tuple[pd.DataFrame, list[_Pair]]:
+    """Of the first scenario in its own size, a row for each draw; and a pair for each of the others."""
+    machine, values = scenarios[0], common.known.central()
+    predict.alike(scenarios, values, common.budget)      # on all processors; each by itself then remembers its short runs
+    size_of = [sizes.own(machine, values, common.budget),
+               *(sizes.of_pair(machine, after, values, common.budget) for after in scenarios[1:])]
+    all_sizes = list(dict.fromkeys(size_of))
+    by_place: dict[tuple[float | None, int], pd.DataFrame] = {}
+    for size in all_sizes:
+        places = [place for place, its in enumerate(size_of) if its == size and place]
+        runs = predict.compare([machine, *(scenarios[place] for place in places)], common.draws, budget=common.budget,
+                               known=common.known, smaller_by=size, kept_as=common.kept_as if len(all_sizes) == 1 else None)
+        of_each = [runs[runs.scenario == i].reset_index(drop=True) for i in range(len(places) + 1)]
+        by_place |= {(size, place): of_place for place, of_place in zip([0, *places], of_each, strict=True)}
+    return by_place[size_of[0], 0], [
+        _Pair(by_place[size, 0].tps, by_place[size, place].tps, bool(by_place[size, place].is_whole.all()))
+        for place, size in enumerate(size_of[1:], 1)]
 
 
 def is_open(low: float, high: float) -> bool:

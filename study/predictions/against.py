@@ -6,7 +6,7 @@
 
 Two predictions by themselves need not be comparable: the longer an interval between checkpoints is, the more a machine is
 made smaller (`study.machines.run_length`), and one that is smaller is not as fast. Here both have the same draws, runs of
-one judgement, and one size: that of the steps which `study advise` would try on the first. Both have been at work for hours.
+one judgement, and one size (`study.predictions.sizes`). Both have been at work for hours.
 """
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from study.errors import UserError
 from study.machines import run_length
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario
-from study.predictions import advise, ladder, predict, tuning_steps
+from study.predictions import advise, ladder, predict, sizes
 
 SAID = {1: "faster", -1: "slower", 0: "open: nobody can say whether faster or slower"}
 EQUAL = "as fast in every draw"
@@ -32,8 +32,9 @@ class Comparison(NamedTuple):
     after: str
     gain: intervals.Interval    # TPS after over before
     sign: int
-    table: pd.DataFrame         # quantity, unit, before and after at 50 %
+    table: pd.DataFrame         # quantity, unit, before and after at 50 %, in the size of both
     smaller_by: float           # times both machines are
+    own_tps: tuple[float, float] | None     # where that is not the first's own: its rate there, as of advice; times the gain
     n_draws: int
     is_whole: bool              # all runs hold what comes once between two checkpoints
 
@@ -46,15 +47,17 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
                         "machine with its database; compare two of one kind")
     pair = [machines.checked(advise.at_work(machine)) for machine in (before, after)]
     known = machines.known(pair, predict.EXPERIMENTS[before.database.kind])
-    steps = [step.after for machine in pair for step in tuning_steps.steps(machine, ()) if step.after is not None]
-    size = predict.alike([*pair, *steps], known.central(), budget)
+    values = known.central()
+    size, own = sizes.of_pair(pair[0], pair[1], values, budget), sizes.own(pair[0], values, budget)
     runs = predict.compare(pair, draws, budget=budget, known=known, smaller_by=size)
     tps = runs.pivot(index="draw", columns="scenario", values="tps")
     gain = tps[1] / tps[0]
+    alone = predict.compare(pair[:1], draws, budget=budget, known=known, smaller_by=own).tps if own != size else None
     middle = [predict.table(runs[runs.scenario == place]).set_index(["quantity", "unit"]).middle for place in (0, 1)]
     table = pd.concat(middle, axis=1, keys=["before", "after"]).reset_index()
     return Comparison(
         before=before.title, after=after.title, gain=intervals.interval(gain), sign=ladder.sign(gain), table=table,
+        own_tps=None if alone is None else (float(alone.median()), float((alone * gain).median())),
         smaller_by=size or 1.0, n_draws=draws, is_whole=bool(runs.is_whole.all()))
 
 
@@ -76,5 +79,9 @@ def say(made: Comparison, out: Console, before: str, after: str) -> None:
     out.print(shown)
     size = f", and made smaller alike, {made.smaller_by:.3g} times" if made.smaller_by > 1 else ""
     out.print(f"both after hours of work, under the same draws{size}", soft_wrap=True)
+    if made.own_tps is not None:
+        before_tps, after_tps = map(console.number, made.own_tps)
+        out.print(f"That size is for the gain. In its own size the first makes {before_tps} TPS; the second, by the gain, "
+                  f"{after_tps}.", soft_wrap=True)
     if not made.is_whole:
         out.print(advise.ALL_BEGIN, soft_wrap=True)

@@ -5,6 +5,9 @@
 A step that surely is no rung is not simulated to its end. Those draws come first under which it gains least by itself. If it
 is no rung even though all others gain without end, they are not run. So nothing is decided that all draws would decide
 otherwise, on any number of processors.
+
+The gain of a rung over the one below is of both in one size (`study.predictions.sizes`); its rate is that gain times the
+rate below.
 """
 import itertools
 from collections.abc import Iterable
@@ -20,7 +23,7 @@ from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines.scenario import Scenario
-from study.predictions import predict
+from study.predictions import predict, sizes
 from study.predictions.tuning_steps import Step, key
 
 WORTH = 1.02                    # a step that gains less is no rung
@@ -34,7 +37,6 @@ class Common(NamedTuple):
     known: priors.Known
     draws: int
     budget: run_length.Budget = run_length.BUDGET
-    smaller_by: float | None = None     # see predict.alike
     kept_as: str | None = None          # see predict.compare
 
 
@@ -63,7 +65,7 @@ def of(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Serie
     """Steps one on top of the other, of each of which it is known what TPS it has by itself, by draw. One that gains nothing
     on top of those before is left out. A device is used once, and what one step has set no later one sets again. The runs
     of the n-th step that is tried on top of another are kept as `kept_as`-n."""
-    top, names, rates, left_out = machine, ["as it is"], [as_it_is.to_numpy()], {}
+    top, names, rates, left_out = _Top(machine, _own(machine, common)), ["as it is"], [as_it_is.to_numpy()], {}
     trial = itertools.count(1)
     gain_more: list[Stacked] = []
     touched: dict[str | int, str] = {}      # and by which step
@@ -76,20 +78,22 @@ def of(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Serie
             left_out[key(step)] = f"a rung below {doing}: {touched[part]}"
             continue
         try:
-            higher = machines.checked(scenario.changed(top, step.changes))
+            higher = machines.checked(scenario.changed(top.machine, step.changes))
         except UserError as error:
             left_out[key(step)] = f"on top of the rungs below it, it cannot be: {error}"
             continue
         alone_gain = (alone / as_it_is).to_numpy()
-        tps = {draw: float(rate) for draw, rate in enumerate(alone)} if top is machine else _tps(
-            higher, rates[-1], alone_gain, common._replace(kept_as=common.kept_as and f"{common.kept_as}-{next(trial)}"))
+        size = sizes.of_pair(top.machine, higher, common.known.central(), common.budget)
+        tps = {draw: float(rate) for draw, rate in enumerate(alone)} if top.machine is machine else _tps(
+            top, (higher, size), rates[-1], alone_gain,
+            common._replace(kept_as=common.kept_as and f"{common.kept_as}-{next(trial)}"))
         gain = _gain(tps, rates[-1])
         if why := why_none(gain, common.draws):
             left_out[key(step)] = f"on top of the rungs below it, {why}"
             continue
         if sign(gain / alone_gain) > 0:
-            gain_more.append(Stacked(step.name, float(np.median(alone_gain)), float(np.median(gain)), top))
-        top, touched = higher, parts | touched
+            gain_more.append(Stacked(step.name, float(np.median(alone_gain)), float(np.median(gain)), top.machine))
+        top, touched = _Top(higher, top.size, top.is_run and size == top.size), parts | touched
         names.append(f"+ {step.name}")
         rates.append(np.array([tps[draw] for draw in sorted(tps)]))
     rungs = pd.DataFrame([(name, *intervals.interval(tps)) for name, tps in zip(names, rates, strict=True)],
@@ -97,16 +101,35 @@ def of(machine: Scenario, as_it_is: pd.Series, chosen: list[tuple[Step, pd.Serie
     return Ladder(rungs, left_out, tuple(gain_more))
 
 
-def _tps(higher: Scenario, below: Numbers, alone_gain: Numbers, common: Common) -> dict[int, float]:
-    """By draw; of all, unless fewer tell that it is no rung. Each run is as long at once as the rate that is to be expected
-    wants it (`study.machines.run_length`, rule 3)."""
+class _Top(NamedTuple):
+    """The highest rung."""
+    machine: Scenario
+    size: float | None      # in which its rate is
+    is_run: bool = True     # and in which it was run; else its rate is that of the machine as it is, times gains
+
+
+def _own(machine: Scenario, common: Common) -> float | None:
+    return sizes.own(machine, common.known.central(), common.budget)
+
+
+def _tps(top: _Top, higher: tuple[Scenario, float | None], below: Numbers, alone_gain: Numbers,
+         common: Common) -> dict[int, float]:
+    """By draw; of all, unless fewer tell that it is no rung. `higher`: the machine, and the size of both. Each run is as
+    long at once as the rate that is to be expected wants it (`study.machines.run_length`, rule 3)."""
     first, tps = np.argsort(alone_gain, kind="stable").tolist(), dict[int, float]()
+    machine, size = higher
+    was_run = top.is_run and size == top.size
+
+    def of_one(machine: Scenario, only: list[int], expected: Numbers, kept_as: str | None) -> Numbers:
+        runs = predict.compare([machine], common.draws, budget=common.budget, known=common.known, smaller_by=size,
+                               kept_as=kept_as, only=only, expected=expected.tolist())
+        return runs.tps.to_numpy()
 
     def run(only: list[int]) -> dict[int, float]:
-        runs = predict.compare([higher], common.draws, budget=common.budget, known=common.known,
-                               smaller_by=common.smaller_by, kept_as=common.kept_as, only=only,
-                               expected=(below * alone_gain).tolist())
-        return dict(zip(only, runs.tps, strict=True))
+        if was_run:
+            return dict(zip(only, of_one(machine, only, below * alone_gain, common.kept_as), strict=True))
+        before = of_one(top.machine, only, below, None)
+        return dict(zip(only, below[only] * of_one(machine, only, below * alone_gain, None) / before, strict=True))
 
     kept = run(sorted(first)) if common.kept_as else None       # one reading of the file
     for n in sorted({min(FEW, common.draws), common.draws // 2 + 1, common.draws}):

@@ -16,10 +16,22 @@ from study.errors import UserError
 from study.machines import run_length, scenario
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
-from study.predictions import advice_page, advise, bounds, configuration_lines, ladder, predict, recipes, tuning_steps
+from study.predictions import (
+    advice_page,
+    advise,
+    against,
+    bounds,
+    configuration_lines,
+    ladder,
+    predict,
+    recipes,
+    sizes,
+    tuning_steps,
+)
 
 MACHINES = sorted((project.DATA / "machines").glob("*.toml"))
 HERE = project.DATA / "machines" / "two-disks-and-an-ssd.toml"
+KNOWN = machines.known([advise.read(HERE, "postgres")[0]])
 
 
 def the(all_steps, recipe):
@@ -78,14 +90,21 @@ def test_a_step_to_what_is_the_default_is_not_tried():
     assert of_systems["solaris"].after is not None
 
 
+def of_one_size(monkeypatch):
+    """All machines are as large as described."""
+    monkeypatch.setattr(sizes, "own", lambda *_: 1.0)
+    monkeypatch.setattr(sizes, "of_pair", lambda *_: 1.0)
+
+
 def ladder_of(monkeypatch, ids, rates):
     """The ladder of these steps, and what was run: the first makes 120 TPS instead of 100, the others on top of it such."""
+    of_one_size(monkeypatch)
     tried, to_come = [], iter(rates)
     monkeypatch.setattr(ladder.predict, "compare", lambda scenarios, *_, **__: tried.extend(scenarios) or pd.DataFrame(
         {"tps": 2 * [next(to_come)]}))
     machine, spare = advise.read(HERE, "postgres")
     chosen = [(the(tuning_steps.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0])) for recipe in ids]
-    return ladder.of(machine, pd.Series([100.0, 100.0]), chosen, ladder.Common(None, draws=2)), tried
+    return ladder.of(machine, pd.Series([100.0, 100.0]), chosen, ladder.Common(KNOWN, draws=2)), tried
 
 
 def rungs_of(monkeypatch, ids, rates):
@@ -103,6 +122,22 @@ def test_a_ladder_uses_a_device_once(monkeypatch):
     assert not tried[-1].pool.cache
 
 
+def test_a_rung_is_compared_with_the_one_below_in_one_size_and_its_rate_is_that_gain_times_the_rate_below(monkeypatch):
+    """In a quarter of the size the rung below makes 60 TPS and the higher one 90: half as much again, of 120 TPS."""
+    tried, rates = [], iter([60.0, 90.0])
+    monkeypatch.setattr(sizes, "own", lambda *_: 1.0)
+    monkeypatch.setattr(sizes, "of_pair", lambda *_: 4.0)
+    monkeypatch.setattr(ladder.predict, "compare", lambda scenarios, *_, smaller_by, **__: tried.append(
+        (*scenarios, smaller_by)) or pd.DataFrame({"tps": 2 * [next(rates)]}))
+    machine, spare = advise.read(HERE, "postgres")
+    chosen = [(the(tuning_steps.steps(machine, spare), recipe)[0], pd.Series([120.0, 120.0]))
+              for recipe in ("log-device", "shared-buffers")]
+    made = ladder.of(machine, pd.Series([100.0, 100.0]), chosen, ladder.Common(KNOWN, draws=2))
+    assert [size for _, size in tried] == [4.0, 4.0]
+    assert tried[0][0] == chosen[0][0].after
+    assert [*made.rungs.tps] == pytest.approx([100, 120, 180])
+
+
 def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
     names, tried, left_out = rungs_of(monkeypatch, ("log-device", "shared-buffers", "recordsize-8k"), [121.0, 150.0])
     assert [*left_out.values()] == ["on top of the rungs below it, it gains too little: +0.8% in the middle of 2 draws"]
@@ -113,13 +148,14 @@ def test_what_gains_nothing_on_top_is_no_rung(monkeypatch):
 def test_a_step_that_surely_is_no_rung_is_not_run_to_its_end(monkeypatch):
     """Draws 5 and 2, under which it gains least alone, gain nothing: the other six can change nothing."""
     asked = []
+    of_one_size(monkeypatch)
     monkeypatch.setattr(ladder.predict, "compare", lambda *_, only, **__: asked.append(only) or pd.DataFrame(
         {"tps": [100.0 if draw in (2, 5) else 300.0 for draw in only]}))
     machine, spare = advise.read(HERE, "postgres")
     alone = pd.Series([200.0, 210, 120, 230, 240, 110, 250, 260])
     made = ladder.of(machine, pd.Series([100.0] * 8), [
         (the(tuning_steps.steps(machine, spare), recipe)[0], alone) for recipe in ("log-device", "shared-buffers")],
-        ladder.Common(None, draws=8))
+        ladder.Common(KNOWN, draws=8))
     assert asked == [[2, 5]]
     assert [*made.left_out.values()] == [
         "on top of the rungs below it, its gain is not sure: under at least 2 of 8 draws it gains nothing"]
@@ -237,6 +273,33 @@ def test_advice_and_prediction_judge_alike_how_long_a_run_must_be():
     alike = [run_length.of(each, values, budget=run_length.Budget(8000), smaller_by=by).k for each in (machine, step)]
     assert apart[0] != apart[1]
     assert alike[0] == alike[1] == by
+
+
+@pytest.mark.slow
+def test_what_a_machine_is_compared_with_does_not_change_its_rate():
+    """The rate is that of its own size; of the gain advice says what a comparison of the two says."""
+    machine, spare = advise.read(HERE, "postgres")
+    machine = advise.at_work(scenario.changed(machine, {"database.clients": 1}))
+    step = the(tuning_steps.steps(machine, spare), "checkpoint-segments")[0].after
+    known, budget = machines.known([machine, step]), run_length.Budget(8000)
+    base, (pair,) = advise._runs([machine, step], ladder.Common(known, 2, budget))
+    alone = predict.compare([machine], 2, budget=budget, known=known)
+    assert [*base.tps] == [*alone.tps] != [*pair.tps_before]
+    made = against.compare(machine, step, 2, budget)
+    assert tuple(made.gain) == tuple(intervals.interval(pair.tps_after / pair.tps_before))
+    assert made.own_tps[0] == base.tps.median()
+    assert tuple(against.compare(step, machine, 2, budget).gain) == pytest.approx(
+        [1 / end for end in made.gain][::-1], rel=1e-3)     # quantiles are interpolated
+
+
+def test_a_pair_is_made_smaller_by_a_power_of_two_where_both_allow_it():
+    machine, _ = advise.read(HERE, "postgres")
+    large = advise.at_work(scenario.changed(machine, {"database.scale": 2000, "database.clients": 1}))
+    narrow = scenario.changed(large, {"database.scale": 30})
+    values = machines.known([large]).central()
+    assert sizes.own(large, values, run_length.Budget(10**9)) == 1.0
+    assert sizes.of_pair(large, large, values, run_length.Budget(3000)) in (2.0, 4.0, 8.0)
+    assert sizes.of_pair(large, narrow, values, run_length.Budget(3000)) == run_length.scaling(narrow, 8.0)
 
 
 def test_what_is_taken_after_hours_is_said_where_the_file_leaves_it_open():
