@@ -199,7 +199,8 @@ def claims(
 @app.command(rich_help_panel=CAME_OUT)
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; docs/run-store.md has ten to start with.")],
-    format: Annotated[str | None, typer.Option(help="table (the default), csv, json or parquet")] = None,
+    format: Annotated[str | None, typer.Option(
+        help="table, csv, json or parquet. Default: what the name after --to ends in, else table.")] = None,
     to: Annotated[Path | None, typer.Option(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -213,7 +214,7 @@ def query(
     from study.commands import query as ask
     if as_json and format not in (None, "json"):
         raise UserError(f"--json is one format and --format {format} another; leave one of the two out")
-    ask.query(sql, "json" if as_json else format or "table", to, out)
+    ask.query(sql, "json" if as_json else format, to, out)
 
 
 @app.command(rich_help_panel=CAME_OUT)

@@ -21,7 +21,7 @@ def pool(
     era: Annotated[str | None, typer.Option(
         help=f"Only the rules of one build: {ERAS}. Those up to b111 choose as b103 does, those of OpenZFS as b141_df. "
              "Default: the four above.")] = None,
-    disk: Annotated[str, typer.Option(help="With --fill: size of a top-level vdev.")] = "1T",
+    disk: Annotated[str | None, typer.Option(help="With --fill: size of a top-level vdev. Default: 1T.")] = None,
     as_json: Json = False,
 ) -> None:
     """How well small writes would go together in your pool: the allocator, run in free space like the pool's.

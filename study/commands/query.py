@@ -32,8 +32,12 @@ ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.Stat
           duckdb.StatementType.MULTI)       # a PIVOT
 
 
-def query(sql: str, form: str, to: Path | None, out: Console) -> None:
-    """Print or write what `sql` gives."""
+def query(sql: str, form: str | None, to: Path | None, out: Console) -> None:
+    """Print or write what `sql` gives. A file is of the format that its name ends in, if no other one is asked for."""
+    ending = to.suffix.lower().removeprefix(".") if to is not None else ""
+    form = form or (ending if ending in FORMATS else "table")
+    if ending in FORMATS and form in FORMATS and ending != form:
+        raise UserError(f"{to} ends in .{ending} and the format is {form}; leave the format out, or choose another name")
     if form not in FORMATS:
         raise UserError(f"format '{form}' is none of {', '.join(FORMATS)}; take one of these")
     if form == "parquet" and to is None:

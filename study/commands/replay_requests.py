@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from study.traces.through import Through
 
 MECHANISMS = ("arc", "l2arc", "vdev-cache", "queue", "allocator")
+USED_BY = {"--block": ("arc", "l2arc", "allocator"), "--sizes": ("arc", "l2arc", "vdev-cache"), "--memory": ("l2arc",),
+           "--era": ("l2arc", "vdev-cache", "queue", "allocator"), "--service-us": ("queue",), "--fill": ("allocator",)}
 PICTURES = (".png", ".svg", ".pdf")
 MIN_BLOCK, MAX_BLOCK = 512, 2**24   # B: SPA_MINBLOCKSIZE, SPA_MAXBLOCKSIZE
 ENOUGH = 100_000    # requests; fewer take no time that can be told
@@ -30,7 +32,8 @@ def replay_requests(
                                                "gzip, bzip2, zstd or lz4, or not.")],
     through: Annotated[list[str] | None, typer.Option(help=f"{', '.join(MECHANISMS)}; may be given several times. Default: "
                                                            "arc.")] = None,
-    block: Annotated[str, typer.Option(help="arc, l2arc, allocator: size of a block (recordsize); K is 1024 B.")] = "8K",
+    block: Annotated[str | None, typer.Option(
+        help="arc, l2arc, allocator: size of a block (recordsize); K is 1024 B. Default: 8K.")] = None,
     sizes: Annotated[str | None, typer.Option(
         help="Sizes to try, as 64M,1G: of the ARC, of the cache device (l2arc), of zfs_vdev_cache_size. Of objects their "
              "number.")] = None,
@@ -39,8 +42,10 @@ def replay_requests(
     era: Annotated[str | None, typer.Option(
         help=f"Rules of which build: {ERAS}. Default: onnv_69 of the vdev cache, b141 of queue and l2arc, four of the "
              "allocator.")] = None,
-    service_us: Annotated[float, typer.Option(help="queue: how long the device takes for a unit, us.")] = 5000,
-    fill: Annotated[float, typer.Option(help="allocator: share of the disk that all written blocks take.")] = 0.5,
+    service_us: Annotated[float | None, typer.Option(
+        help="queue: how long the device takes for a unit, us. Default: 5000.")] = None,
+    fill: Annotated[float | None, typer.Option(
+        help="allocator: share of the disk that all written blocks take. Default: 0.5.")] = None,
     rate: Annotated[float | None, typer.Option(help="Requests a second, evenly, in place of the trace's own times.")] = None,
     device: Annotated[list[str] | None, typer.Option(
         help="Only this device or file of the trace; may be given several times.")] = None,
@@ -70,8 +75,10 @@ def replay_requests(
     """
     wanted = through or ["arc"]
     _check(wanted, event, picture, trace)
+    _refuse_unused(wanted, {"--block": block, "--sizes": sizes, "--memory": memory, "--era": era,
+                            "--service-us": service_us, "--fill": fill})
     from study.sizes import size_of
-    block_bytes = size_of(block, "block")
+    block_bytes = size_of(block or "8K", "block")
     if not MIN_BLOCK <= block_bytes <= MAX_BLOCK or block_bytes & (block_bytes - 1):
         raise UserError(f"the block has {block_bytes} bytes, but it must be a power of two from {MIN_BLOCK} to {MAX_BLOCK}; "
                         "choose one")
@@ -86,12 +93,21 @@ def replay_requests(
     with doing("reading the trace"):
         given, seconds = seconds_to_read(lambda: ready(trace, event, device or [], rate))
     with doing("through the model; the first time it is compiled"):
-        results = [_through(name, given, block_bytes, of_sizes, memory_bytes, era, service_us, fill)
+        results = [_through(name, given, block_bytes, of_sizes, memory_bytes, era,
+                            5000.0 if service_us is None else service_us, 0.5 if fill is None else fill)
                    for name in dict.fromkeys(wanted)]
     if picture is not None:
         write_atomically(picture, _drawn(results[0], picture))
     give(_in_json(given, seconds, results), as_json, lambda: _say(given, seconds, results, picture))
     raise typer.Exit(1 if any(result.differs for result in results) else 0)
+
+
+def _refuse_unused(wanted: list[str], options: dict[str, object]) -> None:
+    """UserError for an option that none of the mechanisms asks for."""
+    for option, value in options.items():
+        if value is not None and not set(wanted) & set(USED_BY[option]):
+            raise UserError(f"{option} is of {', '.join(USED_BY[option])}, but the trace goes through {', '.join(wanted)}; "
+                            "leave it out, or give --through another of these")
 
 
 def _check(wanted: list[str], event: str, picture: Path | None, trace: Path) -> None:

@@ -85,6 +85,8 @@ def show_claims(words: list[str], grade: str | None, every: bool, as_json: bool,
     fell = [line for line in shown.fell if line.partition(":")[0] in set(rows.claim_id)]
     notes = [*fell, *([] if is_page else _where_from(len(shown.done), len(shown.plans))),
              *_why_not([planned for planned in shown.plans if planned.name not in shown.done], rows)]
+    if grade is not None and rows.empty:
+        notes.insert(0, f"no claim{' of these' * bool(words)} is graded '{grade}'")
     if hidden.any():
         notes.append(f"{hidden.sum()} more have nothing to predict; study claims --all lists them too")
     if is_page:

@@ -100,3 +100,20 @@ def test_claims_are_found_by_name(runs, study):
                                                 ("2.5", "2.5"), ("3.0::DOUBLE", "3"), ("'nan'::DOUBLE", ""), ("NULL", "")])
 def test_query_prints_each_value_that_a_question_can_have(runs, study, value, printed):
     assert study("query", f"SELECT {value} AS answer").stdout.split() == ["answer", *printed.split()]
+
+
+@pytest.mark.parametrize(("name", "begins"), [
+    ("a.csv", b"answer\n1"), ("a.json", b"["), ("a.PARQUET", b"PAR1"), ("a.txt", b" answer")])
+def test_a_file_is_of_the_format_that_its_name_ends_in(runs, study, tmp_path, name, begins):
+    assert study("query", "SELECT 1 AS answer", "--to", tmp_path / name).returncode == 0
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_a_file_whose_name_ends_in_another_format_is_refused(runs, study, tmp_path):
+    done = study("query", "SELECT 1 AS answer", "--format", "csv", "--to", tmp_path / "a.parquet")
+    assert "ends in .parquet and the format is csv; leave the format out" in one_sentence(done)
+    assert not (tmp_path / "a.parquet").exists()
+
+
+def test_a_grade_that_no_named_claim_has_is_said(runs, study):
+    assert "no claim of these is graded 'predicted'" in study("claims", "oltp-gain", "--grade", "predicted").stdout

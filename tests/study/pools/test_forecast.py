@@ -238,7 +238,11 @@ def test_a_forecast_is_made_of_all_that_zdb_prints(name):
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
     ([], "give a file with what `zdb -mm POOL` prints, or both --fill and --fragmentation"),
-    (["--fill", "0.8"], "give a file"),
+    (["--fill", "1.8"], "--fill is given and --fragmentation is missing"),
+    (["--fragmentation", "40"], "--fragmentation is given and --fill is missing"),
+    (["--disk", "2T"], "--disk is given and --fill and --fragmentation are missing"),
+    ([str(SAMPLES / "openzfs_mm.txt"), "--disk", "2T"], "says what the pool is like, and --disk does too"),
+    ([str(SAMPLES / "openzfs_mm.txt"), "--fill", "0.8"], "says what the pool is like, and --fill does too"),
     (["--fill", "120%", "--fragmentation", "40"], "the fill is 1.2, but it must be from 0 to less than 1"),
     (["--fill", "much", "--fragmentation", "40"], "the fill is 'much', which is no share; write it like 0.8 or 80%"),
     (["--fill", "0.8", "--fragmentation", "some"], "the fragmentation is 'some', which is no share"),

@@ -339,3 +339,13 @@ def test_the_time_of_a_million_requests_is_printed(study, tmp_path):
     for n, count in ((100_000, 2), (99_999, 0)):
         path.write_text("".join(lines[:n]))
         assert study("replay", "requests", str(path)).stdout.count("s per million requests") == count
+
+
+@pytest.mark.parametrize(("option", "value", "through"), [
+    ("--memory", "1M", "arc"), ("--fill", "0.9", "queue"), ("--service-us", "3", "allocator"), ("--era", "b103", "arc"),
+    ("--sizes", "1M", "queue"), ("--block", "4K", "vdev-cache")])
+def test_an_option_of_another_mechanism_is_not_passed_over(study, option, value, through):
+    done = study("replay", "requests", str(FIXTURES / "blkparse.txt"), "--through", through, option, value)
+    assert done.returncode == 2
+    assert f"{option} is of " in done.stderr
+    assert f"but the trace goes through {through}; leave it out" in " ".join(done.stderr.split())
