@@ -24,6 +24,7 @@ def how_long(n_machines: int, draws: int) -> str:
 
 
 def advise(
+    context: typer.Context,
     hardware: Annotated[Path | None, typer.Option(help="What you have: a TOML file as in data/machines.")] = None,
     database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
@@ -48,8 +49,11 @@ def advise(
     from study.runs import progress
     if database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
-    if today and hardware is not None:
-        raise UserError(f"--today is of no machine and --hardware is {hardware}; leave one of the two out")
+    of_machine = [name for name in ("hardware", "database", "draws")
+                  if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
+    if today and of_machine:
+        value = context.params[of_machine[0]]
+        raise UserError(f"--today is of no machine and --{of_machine[0]} is {value}; leave one of the two out")
     if today:
         give(recipes.read().model_dump(), as_json, lambda: out.print(recipes.page(), soft_wrap=True))
     elif hardware is None:

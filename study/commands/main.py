@@ -94,15 +94,15 @@ def reproduce(
     """
     from study.commands import reproduction
     limits = _limits(cell_seconds, memory_gb, run_seconds)
+    if draws is not None and accept:
+        raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
+    if draws is not None and whole:
+        raise UserError("--draws with another number than the default simulates every case; leave --whole out")
     if dry_run:
         from study.commands import status
         status.show(reproduction.plans_of(only or [], draws, whole), as_json, out)
         return
     if draws is not None:
-        if accept:
-            raise UserError("--accept takes what the defaults give and --draws is none of them; leave one of the two out")
-        if whole:
-            raise UserError("--draws with another number than the default simulates every case; leave --whole out")
         raise typer.Exit(reproduction.with_draws(only or [], draws, workers, limits, as_json, out))
     made = reproduction.reproduce(only or [], workers, accept, whole, limits, err if as_json else out)
     give(made, as_json, lambda: None)       # as text, it was said while it was made

@@ -426,3 +426,11 @@ def test_too_little_memory_is_one_sentence(study, monkeypatch, message):
 
     monkeypatch.setattr(cli, "app", no_memory)
     assert "takes more memory than there is; ask for something smaller" in one_sentence(study("age"))
+
+
+@pytest.mark.parametrize("words", [
+    *(("advise", "--today", option, value) for option, value in (("--hardware", "x.toml"), ("--database", "innodb"),
+                                                                 ("--draws", 5))),
+    *(("reproduce", "--draws", 5, option, *dry) for option in ("--accept", "--whole") for dry in ((), ("--dry-run",)))])
+def test_an_option_that_would_be_passed_over_is_refused(study, words):
+    assert re.search("leave (one of the two|--whole) out", one_sentence(study(*words)))
