@@ -110,10 +110,13 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
     wrapped, waiting = False, list[str]()  # whether the heading goes on in a second line; words of a row that is not whole
     for n, line in text.lines(source.path):
         words = line.split()
+        if waiting and (not words or words[0] in ("Device", "Device:", "avg-cpu:")):
+            reading.refuse(source.name, n, f"the row of {waiting[0][:40]} before it is not whole")
+            waiting = []
         if not words:
             columns, in_cpu = ([], False) if columns else ([], in_cpu)
         elif match := HEADER.match(line):
-            if reading.params:
+            if "kernel" in reading.params:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             reading.params |= match.groupdict()
         elif (command := text.command_of(line, TOOL)) is not None:
@@ -314,13 +317,13 @@ def _times(reading: Reading, reports: list[Report], has_zone: bool) -> tuple[lis
 def _split(reading: Reading, reports: list[Report]) -> tuple[list[int], list[int]]:
     """Which reports are of the time since the machine started, and which are not. A single one is, without `-y`."""
     everything = list(range(len(reports)))
-    if text.has_option(str(reading.params.get("command", "")).split(), "y"):
+    command = str(reading.params.get("command", "")).split()
+    if text.has_option(command, "y"):
         return [], everything
     if len(reports) == 1:
         reading.warnings.append("there is a single report, which without -y is of the time since the machine started")
         return everything, []
     reading.warnings.append(
-        "the first report is kept apart: without -y it is of the time since the machine started, and "
-        "nothing in the file tells whether -y was given"
+        f"the first report is kept apart: without -y it is of the time since the machine started, and {text.of_y(command)}"
     )
     return everything[:1], everything[1:]

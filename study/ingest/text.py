@@ -35,6 +35,8 @@ BEFORE = [  # what others write before each line of a tool
 ]
 MOST = 0.9  # of lines that are not empty: so many begin alike where somebody wrote before them
 PROMPT = r"(?:\[[^\]]{1,80}\]|[\w.@:~/+()-]{0,120})\s?[$#%>❯➜](?:\s|$)"
+WITH = r"(?:\w+=\S+|sudo|time|nohup|timeout\s+\S+|stdbuf(?:\s+-\S+)+)"  # what may stand before a command
+AFTER = re.compile(r"\s*\d?(?:[|>;]|&(?!\d))")  # and what behind it
 PROMPT_LINE = re.compile(rf"\s*(?:{PROMPT}.*|\^C.*)")
 
 
@@ -80,8 +82,8 @@ def _cleaner(beginning: str) -> Callable[[str], str] | None:
 
 def command_of(line: str, tool: str) -> list[str] | None:
     """The words after `tool`, such as "zpool iostat", in a line that is the command with or without a prompt before it."""
-    match = re.fullmatch(rf"\s*(?:{PROMPT}\s*)?(?:\S+=\S+\s+|sudo\s+)*(?:\S*/)?{re.escape(tool)}(?:\s+(.*))?", line[:500])
-    return (match[1] or "").split() if match else None
+    match = re.fullmatch(rf"\s*(?:{PROMPT}\s*)?(?:{WITH}\s+)*(?:\S*/)?{re.escape(tool)}(?:\s+(.*))?", line[:500])
+    return AFTER.split(match[1] or "")[0].split() if match else None
 
 
 def is_prompt(line: str) -> bool:
@@ -98,6 +100,11 @@ def interval_of(words: list[str]) -> float | None:
 def has_option(words: list[str], letter: str) -> bool:
     """Whether a command has the option of one letter, alone or among others."""
     return any(re.fullmatch(rf"-[A-Za-z]*{letter}[A-Za-z]*", word) for word in words)
+
+
+def of_y(words: list[str]) -> str:
+    """What is known of the option -y by a command's words, which are none where it is not in the file."""
+    return "the command has no -y" if words else "nothing in the file tells whether -y was given"
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

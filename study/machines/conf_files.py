@@ -5,8 +5,8 @@
     shared_buffers = 2GB        # postgresql.conf; the sign of equality may be left out
     [mysqld]                    my.cnf: only sections of the server are read
     skip-log-bin                my.cnf: a name alone is on
-    ALTER SYSTEM SET name = 'x';    statements, as tuners print them; SET GLOBAL of MySQL; with a prompt before it or not
-    -c name=x, --name=x         options of the server, one a line
+    ALTER SYSTEM SET name = 'x';    statements: study/machines/conf_statements.py
+    -c name=x, --name=x         options of the server, one a line, also as a list of a compose file
     name | setting | …          psql, aligned or not; a table of mysql, with bars at both ends or of tabs
     -[ RECORD 1 ]               psql's \\x, and mysql's \\G: a line for each column
 
@@ -19,24 +19,19 @@ from typing import NamedTuple
 
 from study import errors, given_files
 from study.errors import UserError
+from study.machines import conf_statements
+from study.machines.conf_statements import VALUE
 from study.pools import pasted
 
 SECTION = re.compile(r"\[([\w.-]+)\]")
 OF_SERVER = re.compile(r"(?:mysqld|mariadbd?|server|galera)(?:-[\d.]+)?", re.IGNORECASE)
-VALUE = r"""'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"[^"]*"|[^#;'"]*?"""
-ESCAPED = re.compile(r"[\\']('|(?<=\\)\\)")      # '' and \\' are one quote, as two backslashes are one
 LINE = re.compile(rf"(?P<name>[A-Za-z][\w.-]*)(?:(?:\s*=\s*|\s+)(?P<value>{VALUE}))?\s*(?:[#;].*)?")
-PROMPT = r"(?:\w*[=(*!^-]*[#>]\s*)?"
-STATEMENT = re.compile(
-    rf"""{PROMPT}(?:ALTER\s+(?:SYSTEM|DATABASE\s+\S+|ROLE\s+\S+)\s+)?
-    SET\s+(?:(?:GLOBAL|PERSIST|PERSIST_ONLY|SESSION|LOCAL)\s+)?(?:@@\w+\.)?
-    (?P<name>[A-Za-z][\w.]*)\s*(?::?=|\sTO\s)\s*(?P<value>{VALUE})\s*;?\s*(?:(?:--|[#]).*)?""", re.IGNORECASE | re.VERBOSE)
 OPTION = re.compile(
-    r"""(?:-\s+)?["']?(?:-c\s*["']?|--)(?P<name>[A-Za-z][\w.-]*)
-    (?:=(?P<value>'[^']*'|"[^"]*"|[^\s"'\\]+))?["']?\s*\\?""", re.VERBOSE)
-NO_SETTING = re.compile(        # comments of SQL, a statement whose setting is in the next line, and what psql answers
-    rf"--(?:\s.*)?|{PROMPT}(?:ALTER\s+(?:SYSTEM|DATABASE|ROLE)(?:\s+SET)?|SET|SELECT\s+pg_reload_conf\(\)|\\q);?",
-    re.IGNORECASE)
+    r"""["']?(?:-c\s*["']?|--)(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>'[^']*'|"[^"]*"|[^\s"'\\]+))?["']?\s*\\?""")
+ITEM = re.compile(r"""-\s+(?P<text>.*)""")        # of a list of YAML
+IN_LIST = re.compile(r"""["']?(?P<name>[A-Za-z][\w.-]*)=(?P<value>[^"']*)["']?""")
+SEVERAL = re.compile(r"(?:^|\s)(?:-c\s|--)")
+MARK = re.compile(r"""["']?-c["']?""")            # its setting is the next item
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 AROUND = re.compile(r"\s*(?:[-+|]+\s*$|\(?\d+ rows|(?:mysql|MariaDB|\w+[=#]).*>)")     # rules, prompts, a count of rows
@@ -134,28 +129,39 @@ def _of_records(lines: list[str], path: Path) -> dict[str, str]:
 
 
 def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
-    settings, wrong, is_of_server = {}, [], True
+    settings: dict[str, str] = {}
+    wrong: list[str] = []
+    is_of_server = True
     for n, line in enumerate(map(str.strip, lines), start=1):
-        if not line or line[0] in "#;" or NO_SETTING.fullmatch(line):
+        if not line or line[0] in "#;" or line.startswith("-- ") or line == "--":
             continue
         if line[0] == "!":
             settings[line[1:].split()[0]] = line
         elif section := SECTION.fullmatch(line):
             is_of_server = bool(OF_SERVER.fullmatch(section[1]))
-        elif is_of_server and (match := STATEMENT.fullmatch(line) or OPTION.fullmatch(line) or LINE.fullmatch(line)):
-            settings.pop(match["name"], None)       # the last counts, also among spellings of one name
-            settings[match["name"]] = _value(match["value"] or "")
         elif is_of_server:
-            wrong.append(f"line {n} '{line[:60]}'")
-    if wrong or not settings:
-        objection = f"has lines that are no settings: {', '.join(wrong)}; mend them" if wrong else \
-            "has no setting; give postgresql.conf, my.cnf, or what SHOW ALL prints"
-        raise UserError(f"{path.name} {objection}")
+            try:
+                _take(settings, line)
+            except ValueError as error:
+                wrong.append(f"line {n} '{line[:60]}' {error}".rstrip())
+    if wrong:
+        raise UserError(f"{path.name} has lines that are no settings: {', '.join(wrong)}; mend them, or leave them out")
+    if not settings:
+        raise UserError(f"{path.name} has no setting; give postgresql.conf, my.cnf, or what SHOW ALL prints")
     return settings
 
 
-def _value(written: str) -> str:
-    """Without quotes; a name alone is on."""
-    if written[:1] in "'\"" and written:
-        return ESCAPED.sub(lambda match: match[1], written[1:-1])
-    return written or "on"
+def _take(settings: dict[str, str], line: str) -> None:
+    """Put what a line sets into `settings`. ValueError for one that is none, with a part of a sentence or without."""
+    item = ITEM.fullmatch(line)
+    text = item["text"] if item else line
+    if item and MARK.fullmatch(text):
+        return
+    if not item and conf_statements.is_of(line):
+        conf_statements.apply(settings, line)
+        return
+    match = OPTION.fullmatch(text) or (IN_LIST if item else LINE).fullmatch(text)
+    if match is None:
+        raise ValueError("has more than one, and they stand one a line" if len(SEVERAL.findall(text)) > 1 else "")
+    settings.pop(match["name"], None)       # the last counts, also among spellings of one name
+    settings[match["name"]] = conf_statements.value_of(match["value"] or "")

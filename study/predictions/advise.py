@@ -152,7 +152,7 @@ def _runs(scenarios: list[Scenario], common: ladder.Common) -> tuple[pd.DataFram
     all_sizes = list(dict.fromkeys(size_of))
     by_place: dict[tuple[float | None, int], pd.DataFrame] = {}
     for size in all_sizes:
-        places = [place for place, its in enumerate(size_of) if its == size and place]
+        places = [place for place, its in enumerate(size_of[1:], 1) if its == size]
         runs = predict.compare([machine, *(scenarios[place] for place in places)], common.draws, budget=common.budget,
                                known=common.known, smaller_by=size, kept_as=common.kept_as if len(all_sizes) == 1 else None)
         of_each = [runs[runs.scenario == i].reset_index(drop=True) for i in range(len(places) + 1)]

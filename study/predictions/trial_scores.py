@@ -2,7 +2,7 @@
 
     cells, ratios = compared(), compared_ratios()       a row for each, with its interval and whether it was met
     score(cells)            how many of them are met, and how far off they are
-    directions(ratios)      of how many ratios the side is foretold
+    directions(ratios)      of how many ratios the direction is foretold
     verdict(cells, ratios)  all of it in words
 
 A rate or a ratio is *met* if what was published lies within 5 to 95 % of its draws. Few draws span less than nine
@@ -10,8 +10,8 @@ tenths: of n, 0.9 (n - 1) / (n + 1) on average. A model that knows all that it d
 (`expected_within`). Intervals are *wide enough* if no fewer are met than such a model would have met in 95 of 100
 trials. That takes all cells for independent, which they are not; else they are *too narrow*. How far off predictions
 are is said by factors between published and middle, in either direction: half of them are below `off`, all below
-`worst`; `bias` below 1 means that they are too high. A ratio has a *side* if it is published `CLEAR` or more away
-from 1. It is foretold if the middle is on that side by `FORETOLD` at least.
+`worst`; `bias` below 1 means that they are too high. A ratio has a *direction* if it is published `CLEAR` or more away
+from 1. It is foretold if the middle is in that direction by `FORETOLD` at least.
 """
 from typing import NamedTuple
 
@@ -84,7 +84,7 @@ def width_grade(cells: pd.DataFrame) -> str:
 
 
 def directions(table: pd.DataFrame) -> tuple[int, int]:
-    """Of the ratios that have a side: how many, and of how many it is foretold."""
+    """Of the ratios that have a direction: how many, and of how many it is foretold."""
     clear = table[np.log(table.published).abs() >= np.log(CLEAR)]
     along = np.log(clear.middle) * np.sign(np.log(clear.published))
     return len(clear), int((along >= np.log(FORETOLD)).sum())
@@ -105,4 +105,4 @@ def verdict(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
             f"intervals. Half are off by a factor of {rates.off:.2f} or more, the worst by {rates.worst:.1f}. On average "
             f"predictions are {side} by {max(rates.bias, 1 / rates.bias):.2f}. Of {sides.n} ratios of two variants "
             f"{sides.within} lie within; half are off by {sides.off:.2f} or more. Where the published ratio is a tenth or "
-            f"more away from 1, the side is foretold in {foretold} of {clear}.")
+            f"more away from 1, the direction is foretold in {foretold} of {clear}.")

@@ -154,7 +154,7 @@ def _folders(folder: Path, text: str) -> list[str]:
         place = os.path.abspath(folder / text)
         if not _lies_in(place, folder) or not os.path.isdir(place):
             return []
-        return [found for found, _ in itertools.islice(_walk(place), MAX_IN_A_FOLDER)]
+        return [name for name, _ in itertools.islice(_walk(place), MAX_IN_A_FOLDER)]
     except (OSError, ValueError):      # of text that is no path
         return []
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from study.ingest import text
-from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM, numbered
+from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM, TOGETHER, numbered
 from study.ingest.reading import CLOSED, NO_CLOCK, OPEN, Bin, Clock, Damaged, Histogram, Reading, Source, slug
 
 FAILED = re.compile(r"fio: (?:pid=\d+, )?err=(?:\d+).*|fio: .*failed.*")
@@ -157,7 +157,9 @@ def _job(reading: Reading, source: Source, name: str, job: dict[str, Any]) -> fl
             )
         if "bins" in section:
             _bins(reading, name, direction, section, scale)
-    if not operations and not job.get("error"):
+    if "mixed" in job:
+        reading.problems.append(TOGETHER.format(f"job {job['jobname']}"))
+    elif not operations and not job.get("error"):
         reading.problems.append(f"job {job['jobname']} did no I/O")
     return longest
 

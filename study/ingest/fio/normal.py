@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from study.ingest import text
-from study.ingest.fio.units import DIRECTIONS, numbered
+from study.ingest.fio.units import DIRECTIONS, TOGETHER, numbered
 from study.ingest.reading import Damaged, Reading, Source, slug
 
 BANNER = re.compile(r"fio-(\d\S*)")
@@ -35,6 +35,8 @@ TIMES = re.compile(
 OF_PERCENTILES = re.compile(r"\s*(?P<what>slat|clat|lat|sync) percentiles \((?P<unit>nsec|usec|msec|sec)\)\s*:.*")
 PERCENTILE = re.compile(r"([\d.]+)th=\[\s*(\d+)\]")
 SYNC = re.compile(r"\s*fsync/fdatasync/sync_file_range:\s*")
+STATUS = re.compile(r"Run status group 0 .*")
+MIXED = re.compile(r"\s*mixed\s*: (?:IOPS=|io=).*")
 ISSUED = re.compile(r"\s*issued\s*(?:rwts?|rwt)?\s*: total=(?:r=(\d+)/w=(\d+)(?:/[td]=(\d+))?|(\d+),(\d+),(\d+)).*")
 DISK = re.compile(r"\s*(?P<name>\S+): ios=(?P<read_ios>\d+)/(?P<write_ios>\d+),.* util=(?P<util>[\d.]+)%.*")
 OPTIONS = re.compile(r"(rw|bs|ioengine|iodepth)=(.*?)(?:, (?=\w+=)|$)")
@@ -64,12 +66,18 @@ def read(reading: Reading, source: Source) -> None:
     """All totals of the last report of each job. Raises Damaged."""
     jobs: dict[tuple[str, str], Job] = {}
     job: Job | None = None
-    direction, percentiles, unit, again = "", "", 1.0, False
+    direction, percentiles, unit, again, ended = "", "", 1.0, False, 0
     for n, line in text.lines(source.path):
         if match := BANNER.fullmatch(line.strip()):
             if reading.version:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             reading.version = match[1]
+        elif STATUS.fullmatch(line):
+            ended += 1
+            if ended > 1 and not again:
+                raise Damaged(f"a second run ends in line {n} of {source.name}; give each run by itself")
+        elif job is not None and MIXED.fullmatch(line):
+            reading.problems.append(TOGETHER.format(f"job {job.name}"))
         elif match := STARTED.fullmatch(line):
             for name, value in OPTIONS.findall(match["options"]):
                 reading.params[f"{slug(match['name'])}.{name}"] = value
@@ -112,6 +120,7 @@ def _keep(reading: Reading, source: Source, jobs: list[Job]) -> None:
     names: list[str] = []
     forms = {match.re for job in jobs for match in job.rates.values()}
     reading.dialect = f"for people, {'2.x' if forms == {OLD} else '3.x'}"
+    reading.missing.append("the time of day; --started gives it")
     reading.warnings.append("output for people is rounded to three or four digits; prefer --output-format=json+")
     if not jobs:
         reading.problems.append(f"{source.name} has no result of a job, so the run did not end or the file is cut off")
@@ -120,7 +129,7 @@ def _keep(reading: Reading, source: Source, jobs: list[Job]) -> None:
         names.append(name)
         if job.error:
             reading.problems.append(f"job {job.name} ended with error {job.error}")
-        elif not job.rates and not reading.refused:
+        elif not job.rates and not reading.refused and TOGETHER.format(f"job {job.name}") not in reading.problems:
             reading.problems.append(f"job {job.name} did no I/O")
         elif not job.issued:
             reading.problems.append(f"job {job.name} has no line of I/Os issued, so its end is missing")

@@ -12,7 +12,7 @@ LINE = re.compile(
     r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?"
 )
 SERIES = "pgbench.progress"
-LATE = 5.0  # intervals: the first line may come late where clients connect for long, but not so late
+LATE, TOO_LATE = 1.5, 5.0  # intervals: the first line may come late where clients connect for long, but not so late
 EPOCH = 10**8  # s: a time of progress beyond this is no time since the start
 
 
@@ -57,10 +57,16 @@ def compare(reading: Reading) -> None:
         ends, rates = list(series.times), series.values[:: len(series.quantities)]
         spans = [later - earlier for earlier, later in itertools.pairwise(ends)]
         series.interval_s = min(spans, default=ends[0]) or None
-        if len(spans) > 1 and ends[0] > LATE * max(spans):
+        if len(spans) > 1 and ends[0] > TOO_LATE * max(spans):
             reading.problems.append(
                 f"the first line of progress in {series.file} is of {ends[0]:g} s, and they are {max(spans):g} s apart at "
                 "most, so its beginning is cut off"
+            )
+            continue
+        if len(spans) > 1 and ends[0] > LATE * max(spans):
+            reading.warnings.append(
+                f"the first line of progress in {series.file} is of {ends[0]:g} s, and they are {max(spans):g} s apart at "
+                "most: clients connected for long, or its beginning is cut off, so its transactions are not compared"
             )
             continue
         if "processed" not in totals or not of_summary or series.interval_s is None:

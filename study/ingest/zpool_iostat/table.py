@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from study.ingest import text
 from study.ingest.reading import Clock, Damaged, Quantity, Reading, Series, Source
 from study.ingest.zpool_iostat.layouts import BASE, EITHER, LAYOUTS, OLD_QUEUES
 from study.ingest.zpool_iostat.report_lines import DASHES, Line, Lines
@@ -142,7 +143,7 @@ def _series(
     if n_whole:
         reading.warnings.append(
             f"the first report of {source.name} is kept apart: without -y it is of the time since the pool was "
-            "imported, and nothing in the file tells whether -y was given"
+            f"imported, and {text.of_y(str(reading.params.get('command', '')).split())}"
         )
     whole = Series(name="zpool.vdevs_since_import", quantities=quantities, clock=clock, file=source.name)
     series = Series(name="zpool.vdevs", quantities=quantities, clock=clock, file=source.name)

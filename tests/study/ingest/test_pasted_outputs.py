@@ -28,6 +28,7 @@ tank        2.76T  4.51T     20     40    60K     8M
   sda       2.76T  4.51T     20     40    60K     8M
 ----------  -----  -----  -----  -----  -----  -----
 """
+BANNER = "Linux 5.15.0 (db) \t03/05/2024 \t_x86_64_\t(4 CPU)\n\n"
 IOSTAT = """avg-cpu:  %user   %nice %system %iowait  %steal   %idle
            7.40    0.00    2.42   83.37    0.00    6.80
 
@@ -70,13 +71,17 @@ def test_a_few_lines_that_begin_alike_are_no_quotation(bring):
     assert run["pgbench.tps"] == 205.1
 
 
-@pytest.mark.parametrize("prompt", ["root@nas:~# ", "[admin@nas ~]$ ", "❯ sudo ", "% ", "nas# LC_ALL=C ", ""])
-def test_the_command_of_zpool_iostat_says_interval_and_first_report(bring, prompt):
-    run = bring("zpool.txt", f"{prompt}zpool iostat -vy tank 5 2\n{ZPOOL}{prompt and 'root@nas:~# '}\n")
+@pytest.mark.parametrize(
+    ("prompt", "after"),
+    [("root@nas:~# ", ""), ("[admin@nas ~]$ ", " | head -9"), ("❯ sudo ", " 2>&1 | tee x"), ("% timeout 60 ", ""),
+     ("nas# LC_ALL=C ", " &"), ("", " > x; cat x")])
+def test_the_command_of_zpool_iostat_says_interval_and_first_report(bring, prompt, after):
+    run = bring("zpool.txt", f"{prompt}zpool iostat -vy tank 5 2{after}\n{ZPOOL}{prompt and 'root@nas:~# '}\n")
     assert run.report.status == "ok"
     assert run.sql("SELECT DISTINCT series, t FROM observations WHERE run_id = $1 ORDER BY t") == [
         ("zpool.vdevs", 0), ("zpool.vdevs", 5)]
-    without = bring("other.txt", f"{prompt}zpool iostat -v tank 5 2\n{ZPOOL}")
+    without = bring("other.txt", f"{prompt}zpool iostat -v tank 5{after}\n{ZPOOL}")
+    assert any(warning.endswith("and the command has no -y") for warning in without.tool["warnings"])
     assert without.sql("SELECT DISTINCT series, t FROM observations WHERE run_id = $1 ORDER BY t") == [
         ("zpool.vdevs_since_import", 0), ("zpool.vdevs", 5)]
 
@@ -95,8 +100,9 @@ def test_the_command_of_zpool_iostat_above_a_histogram(bring):
     ("command", "times"), [("iostat -xk 5", {("iostat.disks_since_boot", 0), ("iostat.disks", 5)}),
                            ("iostat -dxy 2 2", {("iostat.disks", 0), ("iostat.disks", 2)}),
                            ("iostat -x", {("iostat.disks_since_boot", 0), ("iostat.disks", 1)})])
-def test_the_command_of_iostat_says_interval_and_first_report(bring, command, times):
-    run = bring("iostat.txt", f"[root@db ~]# {command}\n{IOSTAT}{IOSTAT}^C\n[root@db ~]# \n")
+@pytest.mark.parametrize("banner", [BANNER, ""])
+def test_the_command_of_iostat_says_interval_and_first_report(bring, command, times, banner):
+    run = bring("iostat.txt", f"[root@db ~]# {command}\n{banner}{IOSTAT}{IOSTAT}^C\n[root@db ~]# \n")
     assert run.report.status == "ok"
     of_disks = run.sql("SELECT DISTINCT series, t FROM observations WHERE run_id = $1 AND series LIKE 'iostat.disks%'")
     assert set(of_disks) == times
@@ -105,7 +111,7 @@ def test_the_command_of_iostat_says_interval_and_first_report(bring, command, ti
 @pytest.mark.parametrize(
     ("name", "text"),
     [("zpool.txt", f"$ zpool iostat -v 1\n{ZPOOL}$ zpool iostat -v 1\n{ZPOOL}"),
-     ("iostat.txt", f"$ iostat -x 1\n{IOSTAT}$ iostat -x 1\n{IOSTAT}")])
+     ("iostat.txt", f"$ iostat -x 1\n{IOSTAT}$ iostat -x 1\n{IOSTAT}"), ("iostat.txt", 2 * (BANNER + IOSTAT))])
 def test_a_second_command_is_a_second_run(bring, name, text):
     with pytest.raises(UserError, match="a second run begins in line"):
         bring(name, text)
@@ -123,14 +129,13 @@ def wrapped(text, width):
         yield shown
 
 
-@pytest.mark.parametrize("width", [40, 60])
-def test_lines_of_iostat_that_a_mail_has_wrapped_are_whole_again(bring, width):
+@pytest.mark.parametrize(("width", "table"), [(40, IOSTAT[IOSTAT.index("Device"):]), (60, BANNER + IOSTAT + IOSTAT)])
+def test_lines_of_iostat_that_a_mail_has_wrapped_are_whole_again(bring, width, table):
     def of(text):
         run = bring("iostat.txt", text)
         return run.sql("SELECT subject, name, value FROM observations WHERE run_id = $1 AND series LIKE 'iostat.disks%' "
                        "ORDER BY ALL")
 
-    table = IOSTAT[IOSTAT.index("Device"):]
     assert of("".join(f"> {line}\n" for line in wrapped(table, width))) == of(table)
 
 
@@ -138,6 +143,9 @@ def test_a_wrapped_line_of_iostat_that_is_cut_is_refused(bring):
     table = "\n".join(wrapped(IOSTAT[IOSTAT.index("Device"):], 40))
     with pytest.raises(UserError, match="is not whole, so the file is cut off"):
         bring("iostat.txt", table.rstrip().rpartition("\n")[0] + "\n")
+    whole = "\n".join(wrapped(IOSTAT, 50))
+    with pytest.raises(UserError, match="the row of vdb before it is not whole"):
+        bring("iostat.txt", f"{whole.rstrip().rpartition(chr(10))[0]}\n\n{whole}\n")
 
 
 SYSBENCH = "".join(
@@ -173,6 +181,12 @@ def test_a_run_whose_beginning_is_cut_off_is_not_counted_as_whole(bring):
     assert bring("sysbench.txt", SYSBENCH).report.status == "ok"
     with pytest.raises(UserError, match=r"first line of an interval in s\.txt is of 46 s, and they are 2 s apart"):
         bring("s.txt", "".join(SYSBENCH.splitlines(keepends=True)[22:]))
+    late = PGBENCH.replace("duration: 3 s", "duration: 6 s").replace("processed: 615", "processed: 1230")
+    for was, is_at in ((3, 6), (2, 5), (1, 4)):
+        late = late.replace(f"progress: {was}.0", f"progress: {is_at}.0")
+    late = bring("late.txt", late)
+    assert any("or its beginning is cut off" in warning for warning in late.tool["warnings"])
+    assert not any(check["name"] == "transactions in lines of progress" for check in late.tool["checks"])
     later = PGBENCH.replace("progress: ", "progress: 60").replace("duration: 3 s", "duration: 603 s")
     with pytest.raises(UserError, match=r"first line of progress in p\.txt is of 601 s, and they are 1 s apart"):
         bring("p.txt", later.replace("processed: 615", "processed: 120600"))
@@ -208,6 +222,7 @@ Run status group 0 (all jobs):
 Disk stats (read/write):
   sdc: ios=2612/4112, merge=224/21, ticks=61956/77636, in_queue=137132, util=77.25%
 """
+OF_NO_BANNER = FIO_3[FIO_3.index("rr: (groupid"):]
 FIO_2 = """w: (g=0): rw=write, bs=256K-256K/256K-256K/256K-256K, ioengine=rbd, iodepth=1
 fio-2.2.10
 w: (groupid=0, jobs=1): err= 0: pid=4070481: Mon Mar 29 20:30:07 2021
@@ -256,6 +271,8 @@ def test_of_reports_at_intervals_the_last_counts_and_jobs_of_a_name_are_told_apa
         (FIO_2[:FIO_2.index("     issued")], "has no line of I/Os issued, so its end is missing"),
         (FIO_2[:FIO_2.index("w: (groupid")], "has no result of a job"),
         (FIO_2 + FIO_2, "a second run begins in line 10"),
+        (OF_NO_BANNER + OF_NO_BANNER.replace("4712", "4713"), "a second run ends in line"),
+        (FIO_2.replace("  write: io", "  mixed: io"), "are reported together"),
         (FIO_2.replace("err= 0", "err= 5 (file:x.c:1, func=x, error=Input/output error)"), "job w ended with error 5"),
         (FIO_2.replace("iops=102", "iops=1020"), "operations per second of w, write"),
         (FIO_2.replace(", runt= 40000msec", ""), "it begins as I/Os of a job and does not go on so"),

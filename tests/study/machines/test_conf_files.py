@@ -102,9 +102,14 @@ def test_show_all_has_every_setting_of_the_server():
 @pytest.mark.parametrize(("text", "settings"), [
     ("-- DB Version: 16\nALTER SYSTEM SET\n shared_buffers = '4GB';\nALTER SYSTEM SET max_wal_size TO '16GB';\n",
      {"shared_buffers": "4GB", "max_wal_size": "16GB"}),
-    ("postgres=# alter system set fsync = off;\nALTER SYSTEM\n=> SET commit_delay TO 10; -- us\nSET\n=> \\q\n",
+    ("postgres=# alter system set fsync = off;\nALTER SYSTEM\n=> ALTER SYSTEM SET commit_delay TO 10; -- us\n=> \\q\n",
      {"fsync": "off", "commit_delay": "10"}),
-    ("ALTER DATABASE bench SET synchronous_commit = 'off';\nSELECT pg_reload_conf();\n", {"synchronous_commit": "off"}),
+    ("ALTER SYSTEM SET a = 1; ALTER SYSTEM SET b = 'x; y'; -- don't\nSELECT pg_reload_conf();\n", {"a": "1", "b": "x; y"}),
+    ("ALTER SYSTEM SET a = 1;\npostgres=# ALTER SYSTEM RESET a;\nALTER SYSTEM SET b = 2;\nALTER SYSTEM SET c = 3;\n"
+     "ALTER SYSTEM SET b TO DEFAULT;\n", {"c": "3"}),
+    ("MariaDB [(none)]> SET GLOBAL a = 2, GLOBAL b = 0;\nQuery OK, 0 rows affected (0.00 sec)\nSET @old = 3;\nSHOW x;\n",
+     {"a": "2", "b": "0"}),
+    ("- -c\n- fsync=off\n- \"-c\"\n- 'work_mem=4MB'\n", {"fsync": "off", "work_mem": "4MB"}),
     ("mysql> SET GLOBAL innodb_io_capacity = 2000;\nset @@global.sync_binlog := 0;\nSET PERSIST log_bin='x';\n",
      {"innodb_io_capacity": "2000", "sync_binlog": "0", "log_bin": "x"}),
     ("-c shared_buffers=4GB \\\n-c 'log_line_prefix=%m' \\\n-c fsync=off\n",
@@ -117,6 +122,10 @@ def test_statements_and_options_are_settings(tmp_path, text, settings):
 
 @pytest.mark.parametrize(("text", "match"), [
     ("shared_buffers = 1GB\n<<<<<<< HEAD\nlog = 'x\n", "line 2 '<<<<<<< HEAD', line 3 'log = 'x'"), ("", "has no setting"),
+    ("a = 1\nALTER DATABASE bench SET synchronous_commit = off;\n=> SET work_mem = '1GB';\nALTER ROLE r SET b = 1;\n",
+     "line 2 'ALTER DATABASE .*' is of one database, role or session and not of the server, line 3 .*, line 4 "),
+    ("postgres=# vacuum;\n", "line 1 'postgres=# vacuum;' is no statement that sets anything"),
+    ("-c fsync=off -c work_mem=4MB\n", "has more than one, and they stand one a line"),
     ("# fsync = off\n", "has no setting"), ("[mysqldump]\nquick\n", "has no setting")])
 def test_what_is_no_such_file_is_one_sentence(tmp_path, text, match):
     with pytest.raises(UserError, match=match) as error:
