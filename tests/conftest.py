@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from study.commands import main as cli
 from support import file_costs
@@ -18,6 +19,8 @@ from study.runs.plan import plan  # noqa: E402
 from study.runs.runner import run  # noqa: E402
 
 pytest_plugins = ["support.imported_runs", "support.interpreted_tests"]
+settings.register_profile("untimed", deadline=None)       # no test fails because a machine is busy
+settings.load_profile("untimed")
 KERNELSPEC = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
