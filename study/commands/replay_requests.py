@@ -49,7 +49,8 @@ def replay_requests(
     rate: Annotated[float | None, typer.Option(help="Requests a second, evenly, in place of the trace's own times.")] = None,
     device: Annotated[list[str] | None, typer.Option(
         help="Only this device or file of the trace; may be given several times.")] = None,
-    event: Annotated[str, typer.Option(help=f"blkparse: which events are the requests, one of {', '.join(EVENTS)}.")] = "Q",
+    event: Annotated[str | None, typer.Option(
+        help=f"blkparse: which events are the requests, one of {', '.join(EVENTS)}. Default: Q.")] = None,
     picture: Annotated[Path | None, typer.Option(help=f"Draw it here: {', '.join(PICTURES)}.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -110,13 +111,13 @@ def _refuse_unused(wanted: list[str], options: dict[str, object]) -> None:
                             "leave it out, or give --through another of these")
 
 
-def _check(wanted: list[str], event: str, picture: Path | None, trace: Path) -> None:
+def _check(wanted: list[str], event: str | None, picture: Path | None, trace: Path) -> None:
     """UserError for what can be told before anything is read."""
     unknown = next((name for name in wanted if name not in MECHANISMS), None)
     if unknown is not None:
         raise UserError(f"--through is '{unknown[:40]}', but a trace goes through {', '.join(MECHANISMS)}; "
                         f"{meant(unknown, MECHANISMS, 'choose one of these')}")
-    if len(event) != 1 or event not in EVENTS:
+    if event is not None and (len(event) != 1 or event not in EVENTS):
         raise UserError(f"--event is '{event[:40]}', but blkparse's events with requests are {', '.join(EVENTS)}; choose "
                         "one")
     if picture is not None:

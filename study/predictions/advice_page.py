@@ -6,6 +6,9 @@ from rich.console import Console
 from study import console
 from study.predictions import advise, bounds, storage_steps
 
+APART = 0.05        # of a rate; less than that is not spoken of
+MIDDLES = ("TPS is the middle of the rates of all draws. It need not be the rate as it is times the gain in the middle, "
+           "since draws differ in both.")
 OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
 
 
@@ -28,7 +31,9 @@ def say(advice: advise.Advice, out: Console) -> None:
         out.print(bounds.sentence(advice.bound_by))
     out.print()
     out.print(shown)
-    _say_list(out, [OPEN] * any(map(advise.is_open, tried.gain_low, tried.gain_high)))
+    as_it_is = advice.ladder.tps.iloc[0]
+    apart = (tried.tps - as_it_is * tried.gain).abs() > APART * as_it_is * tried.gain
+    _say_list(out, [OPEN] * any(map(advise.is_open, tried.gain_low, tried.gain_high)) + [MIDDLES] * bool(apart.any()))
     out.print()
     out.print(rungs)
     _say_list(out, [f"[{i}] {note}" for i, note in enumerate(notes, 1)])

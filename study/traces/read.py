@@ -26,14 +26,17 @@ READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR C
 MSR_COLUMNS = ("Timestamp (100 ns), Hostname, DiskNumber, Type (Read or Write), Offset (B), Size (B), ResponseTime (100 ns, "
                "or 0)")
 TICK_NS = 10**7     # of recordings
+EVENT = "Q"         # of blkparse: what was asked for, before the scheduler merged or sorted it
 RECORDED = "a recording of the {}"
 Rows = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def read(path: Path, event: str = "Q") -> Trace:
-    """The requests at `path`. `event`: which of blkparse's are they. Raises UserError."""
+def read(path: Path, event: str | None = None) -> Trace:
+    """The requests at `path`. `event`: which of blkparse's are they, EVENT if it is None. Raises UserError."""
     if not path.exists():
         raise UserError(f"{path} is not there; name the file of a trace")
+    if event is not None and not _is_of_blkparse(path):
+        raise UserError(f"--event is {event}, but {path} is no text of blkparse, whose events have letters; leave it out")
     if is_parquet(path):
         return _recording(path)
     with closing(Pieces(path)) as pieces:
@@ -43,12 +46,20 @@ def read(path: Path, event: str = "Q") -> Trace:
         first = pieces.first_line()
         known = public_formats.format_of(first)
         if known is not None and known.name in (public_formats.MSR, public_formats.FIO, public_formats.BLKPARSE):
-            return _text(pieces, known.name, first, event)
+            return _text(pieces, known.name, first, event or EVENT)
     if known is not None:
         raise UserError(f"{path} is {known.name}, which is not read here; write it as a CSV of MSR Cambridge: {MSR_COLUMNS}")
     if trace_file.is_table(path):
         return _recording(path)
     raise UserError(f"{path} is no trace of a format that is read here; give {READ_HERE}")
+
+
+def _is_of_blkparse(path: Path) -> bool:
+    if is_parquet(path) or oracle_general.is_named_so(path.name):
+        return False
+    with closing(Pieces(path)) as pieces:
+        known = public_formats.format_of(pieces.first_line())
+    return known is not None and known.name == public_formats.BLKPARSE
 
 
 def _text(pieces: Pieces, name: str, first: str, event: str) -> Trace:
@@ -122,7 +133,7 @@ def _recording(path: Path) -> Trace:
     return Trace(path, Format(RECORDED.format(what), resolution="10 ms", recording=what), requests, [""], (note,))
 
 
-def ready(path: Path, event: str, devices: list[str], per_second: float | None) -> Trace:
+def ready(path: Path, event: str | None, devices: list[str], per_second: float | None) -> Trace:
     """The trace as it is to be used: of these devices, or all, and at that rate, or its own times. Raises UserError."""
     trace = read(path, event)
     if devices:

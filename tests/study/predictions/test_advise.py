@@ -216,6 +216,7 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "+23%" in printed
     assert "+20%" not in printed
     assert advice_page.OPEN in printed
+    assert " ".join(printed.split()).count(advice_page.MIDDLES) == 1        # 12 345 TPS are not 2 times 1.2
     assert "zfs set recordsize=8K POOL/DATA" in printed
     assert "sync=disabled" not in printed
     assert "atime" not in printed
@@ -226,6 +227,16 @@ def test_what_is_said_fits_a_terminal_of_80_columns(capsys):
     assert "A sure step: " not in printed                      # it is no step that is no rung
     assert "bound by: processors 40%" in printed
     assert "- host: cpus = 8" in printed
+
+
+@pytest.mark.parametrize(("tps", "times"), [(2.4, 0), (2.5, 0), (2.6, 1)])
+def test_a_rate_that_is_not_the_gain_times_the_rate_as_it_is_has_a_reason(capsys, tps, times):
+    advice = advise.Advice(None, pd.DataFrame([("A step", 1.1, 1.2, 1.3, 1, tps, 3, "", "", "", "", (), True)],
+                                              columns=advise.STEP_COLUMNS),
+                           pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"]),
+                           intervals.Interval(1.0, 5.0, 25.0))
+    advice_page.say(advice, Console(width=200, highlight=False, markup=False))
+    assert capsys.readouterr().out.count(advice_page.MIDDLES) == times
 
 
 def test_why_it_is_slower_stands_exactly_where_the_upper_end_is_below_1(monkeypatch):

@@ -43,7 +43,7 @@ def test_fio_version_2_without_waits_has_no_times(tmp_path):
     path = tmp_path / "log"
     path.write_text(re.sub(r".* wait .*\n", "", (FIXTURES / "fio_v2.iolog").read_text()))
     assert read(path).format.resolution == ""
-    assert ready(path, "Q", [], 100).requests["time_ns"].tolist() == [0, 10**7, 2 * 10**7, 3 * 10**7, 4 * 10**7]
+    assert ready(path, None, [], 100).requests["time_ns"].tolist() == [0, 10**7, 2 * 10**7, 3 * 10**7, 4 * 10**7]
 
 
 @pytest.mark.parametrize(("event", "letter"), [("Q", "Queued"), ("D", "Dispatches"), ("C", "Completed")])
@@ -64,11 +64,11 @@ def test_blkparse_of_several_devices_wants_to_be_told_which(tmp_path):
     path = tmp_path / "two.txt"
     path.write_text(text.replace("  8,16   1", "  8,17   1"))
     with pytest.raises(UserError, match=r"of 2 devices \(8,16, 8,17\)"):
-        ready(path, "Q", [], None)
-    parts = [ready(path, "Q", [name], None) for name in ("8,16", "8,17")]
+        ready(path, None, [], None)
+    parts = [ready(path, None, [name], None) for name in ("8,16", "8,17")]
     assert sum(len(part.requests) for part in parts) == len(read(FIXTURES / "blkparse.txt").requests)
     with pytest.raises(UserError, match=r"no device sda, but 8,16, 8,17"):
-        ready(path, "Q", ["sda"], None)
+        ready(path, None, ["sda"], None)
 
 
 @pytest.mark.parametrize(("change", "says"), [

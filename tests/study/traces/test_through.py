@@ -148,7 +148,7 @@ def test_what_a_format_lacks_is_never_guessed(through, tmp_path):
     path.write_text("fio version 2 iolog\nf add\nf open\nf read 0 4096\nf write 0 4096\n")
     with pytest.raises(UserError, match="has no times"):
         through(read(path))
-    assert len(through(ready(path, "Q", [], 100)).table)
+    assert len(through(ready(path, None, [], 100)).table)
 
 
 def test_arc_of_zfs_is_left_out_without_times(tmp_path):
@@ -331,6 +331,14 @@ def test_what_cannot_be_is_one_sentence(study, arguments, says):
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["fio_v2.iolog", "fio_v3.iolog", "msr.csv", "small.oracleGeneral.bin.zst"])
+def test_an_event_of_a_trace_that_has_none_is_refused(study, name):
+    done = study("replay", "requests", str(FIXTURES / name), "--event", "D")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no text of blkparse" in done.stderr
+    assert "leave it out" in done.stderr
 
 
 def test_the_time_of_a_million_requests_is_printed(study, tmp_path):
