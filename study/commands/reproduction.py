@@ -76,9 +76,11 @@ def plans_of(only: list[str], draws: int | None, whole: bool = False) -> list[Pl
 
 
 def _verdict(changed: dict[str, list[str]], accept: bool, out: Console) -> int:
+    figures: set[str] = set()       # named below the first number of their notebook, and not below each
     for line, used in changed.items():
-        for text in (f"  {line}", *(f"      {use}" for use in used)):
+        for text in (f"  {line}", *(f"      {use}" for use in used if use not in figures)):
             out.print(text, soft_wrap=True)
+        figures |= {use for use in used if use.startswith(sources.FIGURES_OF)}
     if accept:
         out.print(f"results accepted: {len(changed)} changes in paper/results.json")
         return 0

@@ -198,13 +198,16 @@ def _leaves(content: object) -> Iterator[Decimal | str]:
 
 # --- what uses a result ---------------------------------------------------------------------------------------------------
 
+FIGURES_OF = "figures of"
+
+
 def uses(name: str, notebook: str, figures: Collection[str]) -> list[str]:
     """Sentences of the paper that use a number or a claim of `notebook`, and its figures (of `figures`) that the paper
     shows."""
     lines = [f"{place}: {_seen(sentence, name)}" for place, sentence in _sentences() if name in _names(sentence)]
     shown = sorted({picture for _, sentence in _sentences() for kind, picture in REFERENCE.findall(sentence)
                     if kind == "picture" and picture in figures})
-    return lines + [f"figures of {notebook} in the paper: {', '.join(shown)}"] * bool(shown)
+    return lines + [f"{FIGURES_OF} {notebook} in the paper: {', '.join(shown)}"] * bool(shown)
 
 
 @cache

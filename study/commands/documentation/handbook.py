@@ -18,6 +18,7 @@ from pathlib import Path
 
 from study.commands.documentation import (
     command_help,
+    full_size_table,
     grade_tables,
     machines_table,
     results_tables,
@@ -65,4 +66,5 @@ MADE = {
     "eras-by-version": scenario_tables.eras_by_version, "real-code-speed": speed_table.real_code_speed,
     "simpler": simpler_models.beside_simpler, "own-error": grade_tables.own_error,
     "mariadb": scenario_tables.mariadb, "machines": machines_table.machines,
+    "pairs": full_size_table.pairs,
 }

@@ -50,6 +50,7 @@ from study.pools import engine_share
 FOLDER, NAME, REASON = project.DATA / "full_scale", "draw-{:02d}.parquet", "draw-{:02d}.refused.json"
 CYCLE = f"{AFTER}/cycle.skewness"
 MAKER = "benchmarks/full_scale.py draws {}"
+BEST_GUESS = "best"
 CASE, CODE, PYTHON, WHY = "case", "code", "python", "why"
 TODAY = "{}.{}".format(*sys.version_info[:2])
 
@@ -78,7 +79,8 @@ class Refused(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The same draws at both sizes, and the best guess: a row each, a column for each of COMPARED and for the joint fact."""
+    """The same draws at both sizes, and the best guess: a row each, by number or BEST_GUESS. A column for each of COMPARED
+    and for the joint fact."""
     small: pd.DataFrame
     full: pd.DataFrame
 
@@ -228,18 +230,20 @@ def pairs(cycle_runs: int, **fixed: Any) -> Pairs:
     """The kept draws at both sizes, and the best guess. `fixed`: of the series to scale, as in `order_entry.predict`. Users,
     record and number of test runs are those of the series at full size, whatever `fixed` says."""
     fixed |= {"n_users": N_USERS, "record_kib": RECORD_KIB}
-    draws = list(read().values())
-    engine_share.restore(pool for draw in draws for pool in draw.pools)
+    draws = read()
+    engine_share.restore(pool for draw in draws.values() for pool in draw.pools)
     known = priors.read(order_entry.EXPERIMENT)
     best = {"part": "central", "seed": full_scale.SEED, **known.central()}
     ensemble = kept.Ensemble("order-entry-pairs", order_entry.__name__, ensembles.parts_of(known))
-    calls = [(case, fixed, N_RUNS, cycle_runs) for case in (*(draw.case for draw in draws), best)]
+    calls = [(case, fixed, N_RUNS, cycle_runs) for case in (*(draw.case for draw in draws.values()), best)]
     to_scale = kept.rows(ensemble, order_entry.of_case, calls)
-    full = [_outcome(draw) for draw in draws]
+    full = [_outcome(draw) for draw in draws.values()]
     old, new = (runs.first(N_RUNS) for _, runs in full_scale.read()[best["age"]].items())
     full.append(outcome(machine(best), old, new, old))
-    return Pairs(*(with_joint(pd.DataFrame(of_size))[[f"{AFTER}/{name}" for name in (*COMPARED, JOINT)]].set_axis(
-        [*COMPARED, JOINT], axis=1) for of_size in ([row for row, in to_scale], full)))
+    names = [*(f"{number:02d}" for number in draws), BEST_GUESS]
+    shown = [*COMPARED, JOINT]
+    return Pairs(*(with_joint(pd.DataFrame(of_size, index=names))[[f"{AFTER}/{name}" for name in shown]].set_axis(
+        shown, axis=1) for of_size in ([row for row, in to_scale], full)))
 
 
 def _outcome(draw: Draw) -> dict[str, float]:
@@ -295,6 +299,11 @@ def table(both: Pairs) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def pair_metric(draw: str, name: str, size: str) -> str:
+    """The name of a number of one pair in the run store; `size` is small or full."""
+    return f"pair.{draw}.{name}.{size}"
+
+
 def metrics(both: Pairs) -> pd.DataFrame:
     """For the run store: name, value, unit."""
     units = {GAIN: "%", REDUCTION: "%"}
@@ -302,4 +311,7 @@ def metrics(both: Pairs) -> pd.DataFrame:
     rows += [(f"pairs.{name}.{size}-{end}", of_size[name].agg(how), units.get(name, "1"))
              for name in COMPARED for size, of_size in (("small", both.small), ("full", both.full))
              for end, how in (("low", "min"), ("middle", "median"), ("high", "max"))]
+    rows += [(pair_metric(draw, name, size), of_size.loc[draw, name], units.get(name, "1"))
+             for draw in both.full.index for name in (*COMPARED, JOINT)
+             for size, of_size in (("small", both.small), ("full", both.full))]
     return pd.DataFrame(rows, columns=["name", "value", "unit"])

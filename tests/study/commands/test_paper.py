@@ -175,6 +175,14 @@ def test_a_change_is_printed_with_what_uses_it():
     assert "[oltp-gain]" in sentence
 
 
+def test_figures_of_a_notebook_are_named_once():
+    out = Console(file=io.StringIO(), width=200, markup=False)
+    figures = f"{sources.FIGURES_OF} 04_oltp_gain in the paper: a_figure"
+    reproduction._verdict({"a: 1 -> 2": ["a sentence", figures], "b: 1 -> 2": ["a sentence", figures]}, False, out)
+    assert [line.strip() for line in out.file.getvalue().splitlines()[:-1]] == [
+        "a: 1 -> 2", "a sentence", figures, "b: 1 -> 2", "a sentence"]
+
+
 BOARD = pd.DataFrame([("a", "predicted", None), ("b", "consistent", None), ("c", "consistent", "b"),
                       ("d", "not identified", None), ("e", "not reproduced", None), ("f", "not reproduced", "e"),
                       ("g", "not modelled", None)], columns=["claim_id", "grade", "follows_from"])
