@@ -4,6 +4,9 @@ Only cells that hold nothing but `name = value` lines are looked at. One is refu
 value beyond its bounds or choices. So is one with another name in the place of a parameter. An error of ours is shown as its
 sentence, without the way there. A batch run has been checked by then, and keeps the whole way.
 
+After a refusal no cell runs until the values are mended. The kernel drops the cells that wait behind an error, but one or two
+have been seen to slip through, and would show old values as new.
+
 `study lab` writes the setting that loads it. Kernels of other notebooks are left alone.
 """
 import ast
@@ -42,13 +45,20 @@ class Checked(ast.NodeTransformer):
 
     def __init__(self, known: "Mapping[str, Parameter]"):
         self.known = known
+        self.wrong = ""     # what was refused last, until it is mended
 
     def visit(self, node: ast.AST) -> ast.AST:
         """The cell as it is. Raises Refused, one sentence, on the first value that a parameter may not have."""
-        try:
-            check(_lines(node), self.known)
-        except UserError as error:
-            raise Refused(str(error)) from None
+        lines = _lines(node)
+        if lines.keys() & self.known.keys():
+            self.wrong = ""
+            try:
+                check(lines, self.known)
+            except UserError as error:
+                self.wrong = str(error)
+                raise Refused(self.wrong) from None
+        elif self.wrong:
+            raise Refused(f"not run, since {self.wrong}")
         return node
 
 

@@ -46,6 +46,18 @@ def test_a_mended_cell_runs_and_so_does_any_other(shell):
     assert shell.user_ns["line_kib"] == 16
 
 
+def test_nothing_runs_until_the_value_is_mended(shell):
+    """Cells that a kernel should have dropped behind an error have been seen to run."""
+    assert shell.run_cell("line_kib = 64").success
+    assert not shell.run_cell("line_kib = -5").success
+    done = shell.run_cell("drawn = line_kib")
+    assert str(done.error_before_exec).startswith("not run, since parameter 'line_kib' is -5 KiB")
+    assert "drawn" not in shell.user_ns
+    assert shell.run_cell("line_kib = 32").success
+    assert shell.run_cell("drawn = line_kib").success
+    assert shell.user_ns["drawn"] == 32
+
+
 def test_a_name_in_the_place_of_a_parameter_is_refused(shell):
     source = source_of_parameters(BOOK)
     assert shell.run_cell(source).success
