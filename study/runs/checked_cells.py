@@ -4,8 +4,8 @@ Only cells that hold nothing but `name = value` lines are looked at. One is refu
 value beyond its bounds or choices. So is one with another name in the place of a parameter. An error of ours is shown as its
 sentence, without the way there. A batch run has been checked by then, and keeps the whole way.
 
-After a refusal no cell runs until the values are mended. The kernel drops the cells that wait behind an error, but one or two
-have been seen to slip through, and would show old values as new.
+After a refusal no cell runs until the values are mended. A kernel drops the cells that wait behind an error. One or two have
+been seen to slip through, and would show old values as new.
 
 `study lab` writes the setting that loads it. Kernels of other notebooks are left alone.
 """
