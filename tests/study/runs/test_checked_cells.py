@@ -1,4 +1,5 @@
 """What a person writes into a parameters cell in JupyterLab is held to the bounds that the runner holds it to."""
+import ast
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from study.project import NOTEBOOKS
-from study.runs import catalogue, checked_cells, notebook_file
+from study.runs import catalogue, checked_cells, notebook_file, parameters
 
 BOOK = "90_model_vs_zfs"
 
@@ -72,6 +73,22 @@ def test_the_parameters_cells_that_are_committed_run(name, monkeypatch):
     checked_cells.load_ipython_extension(shell)
     assert shell.run_cell(source_of_parameters(name)).success
     assert shell.ast_transformers
+
+
+# Where "" asks for the nearest thing, the notebook puts in what that is.
+FILLED_IN = {("11_your_runs", "outcome"), ("11_your_runs", "statistic")}
+
+
+@pytest.mark.parametrize("name", catalogue.STUDY)
+def test_no_later_cell_gives_a_parameter_another_value(name):
+    """The sliders would begin at that one."""
+    path, changed = NOTEBOOKS / f"{name}.ipynb", set()
+    code = [cell for cell in notebook_file.cells(path) if cell.kind == "code" and "parameters" not in cell.tags]
+    for statement in (statement for cell in code for statement in ast.parse(cell.source).body):
+        if isinstance(statement, ast.Assign | ast.For):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            changed |= {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    assert {(name, parameter) for parameter in changed & set(parameters.of_cell(path))} <= FILLED_IN
 
 
 def test_an_error_of_ours_is_its_sentence(shell, capsys):
