@@ -301,12 +301,13 @@ def check_paper(as_json: Json = False) -> None:
 def lab(context: typer.Context) -> None:
     """JupyterLab on notebooks/index.ipynb, with the run store made. Options of JupyterLab's own are passed on."""
     from study.project import ROOT, write_atomically
-    from study.runs import look
+    from study.runs import checked_cells, look
     from study.store import store
     store.refresh()
     config = Path(sys.prefix) / "etc/jupyter/labconfig"
     write_atomically(config / "page_config.json", json.dumps(PAGE))
     write_atomically(config / "default_setting_overrides.json", json.dumps(SETTINGS))
+    checked_cells.write_settings()
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.environ["PYTHONUTF8"] = "1"
     os.chdir(ROOT)

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from study.documents import readable
 from study.documents.priors import Known, Prior
 from study.errors import UserError
 from study.ingest import given_runs
@@ -117,6 +119,19 @@ def numbers(of: Measured) -> dict[str, Number]:
         values = [value(by_kind) for by_kind in each]
         made[field] = Number(min(values), float(np.median(values)), max(values), source)
     return made
+
+
+def table(of: Measured) -> pd.DataFrame:
+    """For readers, in units that people use: field, low, middle, high, unit, fio's number. Empty without fio's output."""
+    fitted = numbers(of) if of.fio else {}
+    rows = [(field, number.low, number.middle, number.high, _unit_of(field), number.source)
+            for field, number in fitted.items()]
+    shown = pd.DataFrame(rows, columns=["field", "low", "middle", "high", "unit", "fio's number"])
+    return readable.scaled(shown, ["middle", "low", "high"])
+
+
+def _unit_of(field: str) -> str:
+    return next((unit for ending, unit in readable.ENDINGS.items() if field.endswith(ending)), "1")
 
 
 class _OfJob(NamedTuple):

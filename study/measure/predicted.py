@@ -203,9 +203,9 @@ def verdict(table: pd.DataFrame, steps: pd.DataFrame) -> str:
     side = "too high" if score.bias < 1 else "too low"
     n_few = int((steps.n < LEAST_RUNS).sum())
     few = f" Of {n_few} nobody can say, since a rung has fewer than {LEAST_RUNS} runs." if n_few else ""
-    return (f"Of {score.n} measured rates {score.within} lie within their intervals. Predictions are {side}, by a factor of "
-            f"{max(score.bias, 1 / score.bias):.1f} in the geometric mean and of {score.worst:.1f} at worst. Of "
-            f"{counted(len(steps), 'step')} {clear} are clear in all runs, and {foretold} of these were foretold.{few}")
+    return (f"Of {score.n} measured rates {trial_scores.lie(score.within)} within their intervals. Predictions are {side}, "
+            f"by a factor of {max(score.bias, 1 / score.bias):.1f} in the geometric mean and of {score.worst:.1f} at worst. "
+            f"Of {counted(len(steps), 'step')} {clear} are clear in all runs, and {foretold} of these were foretold.{few}")
 
 
 def _judged(table: pd.DataFrame) -> pd.DataFrame:

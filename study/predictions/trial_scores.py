@@ -96,13 +96,18 @@ def metrics(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return pd.DataFrame({"name": names, "value": table.middle.to_numpy(), "unit": quantity})
 
 
+def lie(n: int) -> str:
+    """1 lies, 2 lie."""
+    return f"{n} {'lies' if n == 1 else 'lie'}"
+
+
 def verdict(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
     """In words, from the numbers."""
     rates, sides = score(cells), score(ratios)
     clear, foretold = directions(ratios)
     side = "too high" if rates.bias < 1 else "too low"
-    return (f"Of {rates.n} rates that were predicted before their results were opened, {rates.within} lie within their "
+    return (f"Of {rates.n} rates that were predicted before their results were opened, {lie(rates.within)} within their "
             f"intervals. Half are off by a factor of {rates.off:.2f} or more, the worst by {rates.worst:.1f}. On average "
             f"predictions are {side} by {max(rates.bias, 1 / rates.bias):.2f}. Of {sides.n} ratios of two variants "
-            f"{sides.within} lie within; half are off by {sides.off:.2f} or more. Where the published ratio is a tenth or "
+            f"{lie(sides.within)} within; half are off by {sides.off:.2f} or more. Where the published ratio is a tenth or "
             f"more away from 1, the direction is foretold in {foretold} of {clear}.")

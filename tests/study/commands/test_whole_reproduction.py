@@ -6,12 +6,14 @@ refuses one that differs; `.ci/run` calls it before the tests. The laws that it 
 import io
 import re
 
+import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from rich.console import Console
 
-from study import drawing
+from study import drawing, short_tables
 from study.commands import overview, reproduction
 from study.documents import claims
 from study.grades import grading
@@ -72,6 +74,35 @@ def test_the_verdicts_of_the_notebooks(reproduced):
     assert numbers["90_model_vs_zfs/replay.rows"] > 90_000
     assert numbers["00_claims/claims.all"] == len(claims.read())
     assert numbers["00_claims/findings.differ"] > 0
+
+
+OF_PANDAS = re.compile(r'class="dataframe"|>NaN<')
+NUMBERED = re.compile(r'class="row_heading level\d row\d+" *>\d+</th>')
+
+
+def is_of_pandas(table):
+    """Rows may have numbers where a name above says what these are."""
+    return bool(OF_PANDAS.search(table) or (NUMBERED.search(table) and 'class="index_name' not in table))
+
+
+def test_no_table_of_a_notebook_is_as_pandas_leaves_it(reproduced):
+    """With numbers of rows, words to the right, and NaN."""
+    tables = [(planned.name, cell.id, "".join(output.get("data", {}).get("text/html", "")))
+              for planned in reproduced for cell in nbformat.read(planned.folder / f"{planned.name}.ipynb", 4).cells
+              for output in cell.get("outputs", ())]
+    assert sum("<table" in html for _, _, html in tables) > len(reproduced)
+    assert [(name, cell) for name, cell, html in tables if is_of_pandas(html)] == []
+
+
+@pytest.mark.parametrize(("table", "is_told"), [
+    (pd.DataFrame({"rate": [1.5]}).to_html(), True),
+    (pd.concat({"a": pd.DataFrame({"rate": [1.5]})}).pipe(short_tables.shown).to_html(), True),
+    (pd.DataFrame({"rate": [None, 1.5]}).pipe(short_tables.shown).to_html(), False),
+    (pd.DataFrame({"rate": [1.5]}, index=["first"]).pipe(short_tables.shown).to_html(), False),
+    (pd.DataFrame({"rate": [1.5]}, index=pd.MultiIndex.from_tuples([(8, 2)], names=["pool", "groups"])).pipe(
+        short_tables.shown).to_html(), False)])
+def test_a_table_as_pandas_leaves_it_is_told_from_ours(table, is_told):
+    assert is_of_pandas(table) == is_told
 
 
 def test_no_figure_is_cut_off_at_an_edge(reproduced):

@@ -35,6 +35,16 @@ def test_a_job_that_does_not_tell_the_device_is_refused_by_its_option(options, c
         device.numbers(with_options(**options))
 
 
+def test_readers_see_the_device_in_units_that_people_use():
+    of = sets.shipped(NAME)
+    shown, numbers = device.table(of).set_index("field"), device.numbers(of)
+    assert shown.loc["read_ns", "unit"] == "µs"
+    assert shown.loc["read_ns", "middle"] == pytest.approx(numbers["read_ns"].middle / 1e3)
+    assert shown.loc["write_rate", "unit"] in ("MB/s", "GB/s")
+    assert shown.loc["channels", ["middle", "unit"]].tolist() == [numbers["channels"].middle, "1"]
+    assert device.table(of._replace(fio=[])).empty
+
+
 def test_all_jobs_that_are_not_direct_are_named():
     of = sets.shipped(NAME)
     params, totals = of.fio[0]

@@ -1,0 +1,115 @@
+"""What a person writes into a parameters cell in JupyterLab is held to the bounds that the runner holds it to."""
+import ast
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from study.project import NOTEBOOKS
+from study.runs import catalogue, checked_cells, notebook_file, parameters
+
+BOOK = "90_model_vs_zfs"
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    monkeypatch.setenv(checked_cells.NOTEBOOK, f"notebooks/{BOOK}.ipynb")
+    monkeypatch.delenv("STUDY_RUN", raising=False)
+    made = InteractiveShell()
+    checked_cells.load_ipython_extension(made)
+    return made
+
+
+def source_of_parameters(name):
+    cell, = (cell for cell in notebook_file.cells(NOTEBOOKS / f"{name}.ipynb") if "parameters" in cell.tags)
+    return cell.source
+
+
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("line_kib = -5", "parameter 'line_kib' is -5 KiB, which is none of 8, 16, 32, 64, 128; take one of these"),
+    ("reads_per_s = 0", "parameter 'reads_per_s' is 0.0 1/s, below the least of 1; give more"),
+    ("seconds = 'long'", "parameter 'seconds' is 'long', which is not a number; give a number"),
+])
+def test_a_value_out_of_bounds_stops_its_cell(shell, capsys, line, sentence):
+    done = shell.run_cell(line)
+    assert str(done.error_before_exec) == sentence
+    assert line.split()[0] not in shell.user_ns
+    assert capsys.readouterr().out.strip() == sentence
+
+
+def test_a_mended_cell_runs_and_so_does_any_other(shell):
+    for cell in ("line_kib = -5", "line_kib = 32", "line_kib = 2 * 8", "changed = -5", "print(line_kib)"):
+        done = shell.run_cell(cell)
+        assert done.success is (cell != "line_kib = -5")
+    assert shell.user_ns["line_kib"] == 16
+
+
+def test_nothing_runs_until_the_value_is_mended(shell):
+    """Cells that a kernel should have dropped behind an error have been seen to run."""
+    assert shell.run_cell("line_kib = 64").success
+    assert not shell.run_cell("line_kib = -5").success
+    done = shell.run_cell("drawn = line_kib")
+    assert str(done.error_before_exec).startswith("not run, since parameter 'line_kib' is -5 KiB")
+    assert "drawn" not in shell.user_ns
+    assert shell.run_cell("line_kib = 32").success
+    assert shell.run_cell("drawn = line_kib").success
+    assert shell.user_ns["drawn"] == 32
+
+
+def test_a_name_in_the_place_of_a_parameter_is_refused(shell):
+    source = source_of_parameters(BOOK)
+    assert shell.run_cell(source).success
+    done = shell.run_cell(source.replace("line_kib =", "lines_kib ="))
+    assert str(done.error_before_exec) == "the notebook has no parameter 'lines_kib'; did you mean 'line_kib'?"
+
+
+@pytest.mark.parametrize("name", catalogue.STUDY)
+def test_the_parameters_cells_that_are_committed_run(name, monkeypatch):
+    monkeypatch.setenv(checked_cells.NOTEBOOK, f"{name}.ipynb")
+    shell = InteractiveShell()
+    checked_cells.load_ipython_extension(shell)
+    assert shell.run_cell(source_of_parameters(name)).success
+    assert shell.ast_transformers
+
+
+# Where "" asks for the nearest thing, the notebook puts in what that is.
+FILLED_IN = {("11_your_runs", "outcome"), ("11_your_runs", "statistic")}
+
+
+@pytest.mark.parametrize("name", catalogue.STUDY)
+def test_no_later_cell_gives_a_parameter_another_value(name):
+    """The sliders would begin at that one."""
+    path, changed = NOTEBOOKS / f"{name}.ipynb", set()
+    code = [cell for cell in notebook_file.cells(path) if cell.kind == "code" and "parameters" not in cell.tags]
+    for statement in (statement for cell in code for statement in ast.parse(cell.source).body):
+        if isinstance(statement, ast.Assign | ast.For):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            changed |= {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    assert {(name, parameter) for parameter in changed & set(parameters.of_cell(path))} <= FILLED_IN
+
+
+def test_an_error_of_ours_is_its_sentence(shell, capsys):
+    done = shell.run_cell("from study.errors import UserError\nraise UserError('scale is 3; give 2 or less')")
+    assert not done.success
+    assert capsys.readouterr().out.strip() == "scale is 3; give 2 or less"
+
+
+def test_kernels_of_other_notebooks_take_any_value(monkeypatch):
+    monkeypatch.setenv(checked_cells.NOTEBOOK, "mine.ipynb")
+    shell = InteractiveShell()
+    checked_cells.load_ipython_extension(shell)
+    assert shell.run_cell("line_kib = -5").success
+
+
+def test_a_kernel_finds_the_settings_that_are_written(tmp_path):
+    checked_cells.write_settings(tmp_path)
+    code = ("import sys, json; sys.prefix = sys.argv[1]\n"
+            "from ipykernel.kernelapp import IPKernelApp\n"
+            "app = IPKernelApp(); app.init_config_files(); app.load_config_file()\n"
+            "print(json.dumps(app.config.InteractiveShellApp.extensions))")
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, IPYTHONDIR=str(tmp_path / "own")))
+    assert json.loads(done.stdout) == [checked_cells.__name__]
