@@ -133,7 +133,7 @@ def verdict(scores: pd.DataFrame, claim: str) -> str:
     """One row of `claim_predictions.scores` in a sentence."""
     score = scores.set_index("claim").loc[claim]
     if claim == CYCLE:
-        return (f"{score['grade']}: slow falls and sudden returns have a skewness of {score['published']:.2f} or more, "
+        return (f"{score['grade']}: slow falls and sudden returns have a skewness of {score['published']:.3f} or more, "
                 f"simulated {score['unfitted 5 %']:.2f} to {score['unfitted 95 %']:.2f}")
     return (f"{score['grade']}: published up to {score['published']:.0f} %, simulated {score['unfitted 5 %']:.0f} to "
             f"{score['unfitted 95 %']:.0f} %")

@@ -96,7 +96,7 @@ def metrics(full: dict[float, Comparison]) -> pd.DataFrame:
 TABLE = {"tps": "mean (1/s)", "least": "least (1/s)", "most": "most (1/s)", "deviation": "standard deviation (% of mean)",
          "blocks-least": "records in a write, least", "blocks-most": "records in a write, most",
          "fall.runs": "runs of a fall", "rise.runs": "runs of a rise",
-         "skewness": "skewness of changes (1.15: falls of three runs, returns of one)",
+         "skewness": "skewness of changes (1.155: falls of three runs, returns of one)",
          "low.longest": "runs on end below the middle",
          "io-size.r2": "R² of I/O size", "io-size.rank": "rank of I/O size", "best.r2": "R² of the best statistic"}
 

@@ -20,7 +20,7 @@ def cycle(cycles: pd.DataFrame, results: pd.DataFrame, criterion: float) -> str:
         there.append(f"in {n} of {len(drawn)} draws")
     by_age = ", ".join(f"{value:.2f} after {age}" for age, value in zip(ages, own.value, strict=True))
     return (f"A slow fall and a sudden return, again and again, appear {' and '.join(there) or 'nowhere'}: that takes a "
-            f"skewness of {criterion:.2f}. The best guess has, by turnovers before the first run, {by_age}. The draws have "
+            f"skewness of {criterion:.3f}. The best guess has, by turnovers before the first run, {by_age}. The draws have "
             f"{low:.2f} to {high:.2f}")
 
 

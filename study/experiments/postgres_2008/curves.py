@@ -179,7 +179,7 @@ def stable_from(run: Run) -> float:
     """Second; the end of the run if throughput has not settled before the last ten minutes."""
     end = run.t[-1] + run.step_s / 2
     level = run.tpm[run.t >= end - LAST_S].mean()
-    off = np.flatnonzero(np.abs(smooth(run.tpm, 60, run.step_s) / level - 1) > 0.1)
+    off = np.flatnonzero(np.abs(smooth(run.tpm, 60, run.step_s) - level) > 0.1 * level)
     last = float(run.t[off[-1]]) if len(off) else 0.0
     return last if last < end - LAST_S else float(end)
 
