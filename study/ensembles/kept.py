@@ -9,7 +9,8 @@ altered. A handful is HANDFUL calls, fewer where these would take more than BUDG
 Outside of a batch run, as in JupyterLab, none is simulated anew: whoever looks at a notebook need not wait for it.
 
 Where no file counts, all calls are simulated. A batch run then writes the file into its own folder, and `study reproduce
---accept` copies it from there. `study reproduce --whole` reads no file and simulates all calls.
+--accept` copies it from there. `study reproduce --whole` reads no file and simulates all calls. A batch run that is
+interrupted loses no call that is done (`study.ensembles.interrupted`).
 """
 import io
 import json
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from model.jit import sources
+from study.ensembles import interrupted
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.pools import engine_share
@@ -82,7 +84,7 @@ def rows(ensemble: Ensemble | None, function: Function, calls: list[tuple],
     `share` takes from the rows of the first call is one more argument of all others. Of the ensemble None, and of a handful
     of calls, nothing is kept."""
     if ensemble is None or len(calls) <= HANDFUL:
-        return [of_call.rows for of_call in _simulated(function, calls, share)]
+        return [of_call.rows for of_call in _simulated(function, calls, share, None)]
     made_from = _made_from(ensemble, calls if key is None else key)
     if not _counts(ensemble, made_from):
         return _all(ensemble, made_from, function, calls, share)
@@ -115,10 +117,21 @@ def _handful(ensemble: Ensemble, n_calls: int) -> int:
     return max(1, min(HANDFUL, int(BUDGET_S / max(seconds_a_call, 1e-9))))
 
 
-def _simulated(function: Function, calls: list[tuple], share: Share | None) -> list[Made]:
-    """All calls. The first one is by itself: it compiles, and the others may share what it found."""
-    first = _with_pools(function, calls[0])
-    return [first, *on_all_processors(_with_pools, [(function, call) for call in _with_shared(calls, share, first)[1:]])]
+def _simulated(function: Function, calls: list[tuple], share: Share | None, folder: Path | None) -> list[Made]:
+    """All calls, but for those that an interrupted run left in `folder`. The first one is by itself: it compiles, and the
+    others may share what it found."""
+    first = _one_call(folder, 0, function, calls[0])
+    return [first, *on_all_processors(_one_call, [
+        (folder, number, function, call) for number, call in enumerate(_with_shared(calls, share, first)) if number])]
+
+
+def _one_call(folder: Path | None, number: int, function: Function, call: tuple) -> Made:
+    if folder is None:
+        return _with_pools(function, call)
+    content, was_there = interrupted.known_or_made(folder, number, lambda: _with_pools(function, call))
+    if was_there:
+        engine_share.restore(content[1])
+    return Made(*content)
 
 
 def _with_shared(calls: list[tuple], share: Share | None, first: Made) -> list[tuple]:
@@ -128,13 +141,18 @@ def _with_shared(calls: list[tuple], share: Share | None, first: Made) -> list[t
 
 def _all(ensemble: Ensemble, made_from: dict[str, str], function: Function, calls: list[tuple],
          share: Share | None) -> list[list[Row]]:
-    start = time.process_time()
-    made = _simulated(function, calls, share)
-    seconds = time.process_time() - start
-    if (run := record.folder()) is not None:
+    run = record.folder()
+    parts = interrupted.folder_of(made_from) if run is not None else None
+    seconds, start = interrupted.seconds(parts) if parts else 0.0, time.process_time()
+    if parts and (n := interrupted.count(parts)):
+        print(f"{n} of {len(calls)} cases were simulated by a run that was interrupted.")
+    made = _simulated(function, calls, share, parts)
+    seconds += time.process_time() - start
+    if run is not None and parts is not None:
         folder = run / FOLDER.name
         folder.mkdir(exist_ok=True)
         write(folder / ensemble.file.name, made, made_from | {SECONDS: f"{seconds:.0f}"})
+        interrupted.done(parts)
     return [of_call.rows for of_call in made]
 
 

@@ -106,7 +106,8 @@ def _execute(plan: Plan, limits: Limits, reached: list[int], on_cell: OnCell,
             _ending_after(limits.run_seconds, kernel) as too_long:
         ended = _ended(kernel, notebook, plan, limits, reached, at_cell, stopping)
         if too_long.is_set() and ended[0] != "ok":
-            ended = "timed out", f"the run took longer than {limits.run_seconds} s, in cell {reached[0]}"
+            ended = "timed out", (f"the run took longer than {limits.run_seconds} s, in cell {reached[0]}; "
+                                  "more with --run-seconds")
     return *ended, kernel.cpu_seconds
 
 
@@ -150,7 +151,7 @@ def _ended(kernel: kernels.Kernel, notebook: nbformat.NotebookNode, plan: Plan, 
             source=_named(plan.notebook), hide=lambda content: secrets.hidden(content, plan.secrets))
         return _quiet_end(executed, plan)
     except CellTimeoutError:
-        return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s"
+        return "timed out", f"cell {reached[0]} ran longer than {limits.cell_seconds} s; more with --cell-seconds"
     except PapermillExecutionError as error:
         executed = _without_marks(plan.folder / f"{plan.name}.ipynb")
         if not any(map(_has_broken, executed.cells)):

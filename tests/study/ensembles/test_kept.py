@@ -1,4 +1,5 @@
 """Kept ensembles: what is read is what was simulated, and what no longer comes out is refused."""
+import json
 import math
 import re
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from test_ensembles import KNOWN, simulate
 from model.jit import sources
 from study import project
 from study.commands.sweep import OF_ENSEMBLE
-from study.ensembles import ensembles, kept
+from study.ensembles import ensembles, interrupted, kept
 from study.ensembles.kept import HANDFUL, DoesNotComeOut, Ensemble
 from study.errors import UserError
 from study.experiments.ladders_2009.readings import LADDERS
@@ -44,12 +45,19 @@ class Counted:
 
 
 @pytest.fixture
-def ensemble(tmp_path, monkeypatch):
-    """One that is kept, as a batch run wrote it and `study reproduce --accept` copied it."""
+def new(tmp_path, monkeypatch):
+    """One of which nothing is kept, in a batch run."""
     monkeypatch.setattr(kept, "FOLDER", tmp_path / "ensembles")
     monkeypatch.setenv("STUDY_RUN", str(tmp_path))
+    monkeypatch.setenv("STUDY_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("STUDY_READS", raising=False)
-    asked = Ensemble("squares", "study.ensembles.kept", (1.5, "of"))
+    return Ensemble("squares", "study.ensembles.kept", (1.5, "of"))
+
+
+@pytest.fixture
+def ensemble(new):
+    """One that is kept, as a batch run wrote it and `study reproduce --accept` copied it."""
+    asked = new
     kept.rows(asked, squares, CALLS)
     assert asked.file.exists()
     return asked
@@ -94,6 +102,65 @@ def test_what_the_first_call_shares_reaches_all_others_read_or_simulated(ensembl
     for _ in range(20):         # simulated and written, then read
         the_same(kept.rows(asked, times, CALLS, share=lambda rows: rows[0]["root"]), whole)
     the_same(kept.rows(None, times, CALLS, share=lambda rows: rows[0]["root"]), whole)
+
+
+# ---- interrupted runs ----
+
+class Breaks(Counted):
+    """Ends with an error at the call of one number, as a run that is interrupted there."""
+
+    def __init__(self, at):
+        super().__init__()
+        self.at = at
+
+    def __call__(self, n):
+        if n == self.at:
+            raise KeyboardInterrupt
+        return super().__call__(n)
+
+
+@pytest.mark.parametrize("at", [0, 5, 11])
+def test_an_interrupted_run_loses_no_call_that_is_done(new, at, capsys):
+    first, second = Breaks(at), Counted()
+    with pytest.raises(KeyboardInterrupt):
+        kept.rows(new, first, CALLS)
+    assert not new.file.exists()
+    rows = kept.rows(new, second, CALLS)
+    assert sorted(first.asked + second.asked) == [n for n, in CALLS]
+    assert (f"{len(first.asked)} of 12 cases were simulated by a run that was interrupted." in capsys.readouterr().out
+            ) == bool(first.asked)
+    the_same(rows, [squares(n) for n, in CALLS])
+    assert not any((new.file.parent.parent / "runs" / interrupted.FOLDER).glob("*"))
+    the_same([of_call.rows for of_call in kept.read(new.file)], [squares(n) for n, in CALLS])
+
+
+def test_what_was_interrupted_is_of_the_same_code_and_calls_alone(new, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        kept.rows(new, Breaks(11), CALLS)
+    for change in (lambda: None, lambda: monkeypatch.setattr(sources, "digest_once", lambda *modules, **_: "another")):
+        change()
+        again = Counted()
+        kept.rows(new, again, CALLS[1:])
+        assert len(again.asked) == 11
+        new.file.unlink()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
+def test_a_damaged_call_of_an_interrupted_run_is_simulated(new, content):
+    with pytest.raises(KeyboardInterrupt):
+        kept.rows(new, Breaks(11), CALLS)
+    folder, = (new.file.parent.parent / "runs" / interrupted.FOLDER).glob("*")
+    (folder / "4.json").write_text(content)
+    again = Counted()
+    the_same(kept.rows(new, again, CALLS), [squares(n) for n, in CALLS])
+    assert sorted(again.asked) == [4, 11]
+
+
+def test_outside_of_a_batch_run_nothing_of_a_call_is_written(new, monkeypatch):
+    monkeypatch.delenv("STUDY_RUN")
+    with pytest.raises(KeyboardInterrupt):
+        kept.rows(new, Breaks(11), CALLS)
+    assert not (new.file.parent.parent / "runs").exists()
 
 
 def test_which_ones_is_drawn_at_random(ensemble):
@@ -250,6 +317,18 @@ def test_pools_that_were_noted_are_noted_again(ensemble, monkeypatch):
     made = [kept.Made(squares(n), pools if n == 5 else []) for (n,) in CALLS]
     kept.write(ensemble.file, made, kept.facts(ensemble.file))
     kept.rows(ensemble, squares, CALLS)
+    assert engine_share.metrics().set_index("name").value["engines.several-placed"] == 7
+
+
+def test_pools_of_an_interrupted_run_are_noted_again(new, monkeypatch):
+    monkeypatch.setattr(engine_share, "_POOLS", {})
+    with pytest.raises(KeyboardInterrupt):
+        kept.rows(new, Breaks(11), CALLS)
+    folder, = (new.file.parent.parent / "runs" / interrupted.FOLDER).glob("*")
+    of_call = json.loads((folder / "5.json").read_text())
+    pools = [{"pool": "a", "placed": 7, "others": 2, "by_units": False}]
+    (folder / "5.json").write_text(json.dumps(of_call | {interrupted.POOLS: pools}))
+    kept.rows(new, squares, CALLS)
     assert engine_share.metrics().set_index("name").value["engines.several-placed"] == 7
 
 
