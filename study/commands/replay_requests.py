@@ -50,7 +50,7 @@ def replay_requests(
     device: Annotated[list[str] | None, typer.Option(
         help="Only this device or file of the trace; may be given several times.")] = None,
     event: Annotated[str | None, typer.Option(
-        help=f"blkparse: which events are the requests, one of {', '.join(EVENTS)}. Default: Q.")] = None,
+        help=f"blkparse: which events are the requests, one of {', '.join(EVENTS)}. Default: Q, as queued.")] = None,
     picture: Annotated[Path | None, typer.Option(help=f"Draw it here: {', '.join(PICTURES)}.")] = None,
     as_json: Json = False,
 ) -> None:

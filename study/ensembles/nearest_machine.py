@@ -164,7 +164,8 @@ def sentence(drawn: Any, machine: Machine) -> str:
     course = ", ".join(f"{factor:.2f}" for factor in machine.after_waves)
     return (f"In the search the nearest of {machine.n_draws} draws showed all printed numbers within a factor of "
             f"{machine.factor:.2f}, means over {len(machine.seeds)} seeds. The nearest single draw after the first draws "
-            f"and after each wave: {course}. Its runs here have seeds of their own, that no search has seen."
+            f"and after each wave: {course}. The runs of that machine in this notebook have seeds "
+            "of their own, that no search has seen."
             + OTHER * (digest_of(drawn) != machine.of))
 
 

@@ -7,8 +7,7 @@ from study import console
 from study.predictions import advise, bounds, storage_steps
 
 APART = 0.05        # of a rate; less than that is not spoken of
-MIDDLES = ("TPS is the middle of the rates of all draws. It need not be the rate as it is times the gain in the middle, "
-           "since draws differ in both.")
+MIDDLES = "TPS and gain are each the middle of all draws. So TPS need not be the present rate times the gain."
 OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
 
 

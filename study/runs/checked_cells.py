@@ -1,19 +1,19 @@
-"""In JupyterLab the values of a parameters cell are checked as the runner checks them: an extension of its kernels.
+"""In JupyterLab the values of a notebook's parameters are held to their bounds and choices: an extension of its kernels.
 
-Only cells that hold nothing but `name = value` lines are looked at. One is refused before it runs if it gives a parameter a
-value beyond its bounds or choices. So is one with another name in the place of a parameter. An error of ours is shown as its
-sentence, without the way there. A batch run has been checked by then, and keeps the whole way.
+After each cell the parameters are looked at, however it gave them their values. A value that a parameter may not have is
+told in one sentence below its cell. Then no cell runs but one that gives it another value, so no picture is of such a value.
+A cell that gives all parameters but one, and another name in the place of that one, is refused before it runs.
 
-After a refusal no cell runs until the values are mended. A kernel drops the cells that wait behind an error. One or two have
-been seen to slip through, and would show old values as new.
+An error of ours is shown as its sentence, without the way there. A batch run has been checked by then, and keeps the whole
+way. Whether there can be a machine of such values is asked by the notebook itself.
 
-`study lab` writes the setting that loads it. Kernels of other notebooks are left alone.
+`study lab` writes the setting that loads it. Notebooks of other names, copies too, are left alone.
 """
 import ast
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from study.runs.parameters import Parameter
 
 SETTINGS = {"InteractiveShellApp": {"extensions": [__name__]}}
-DERIVED = object()
 NOTEBOOK = "JPY_SESSION_NAME"       # Jupyter's own: the path of the notebook that a kernel is of
 
 
@@ -41,52 +40,49 @@ class Refused(InputRejected):
 
 
 class Checked(ast.NodeTransformer):
-    """Looks at each cell before it runs, and changes none."""
+    """Looks at each cell before it runs, and changes none; and at the parameters after it."""
 
-    def __init__(self, known: "Mapping[str, Parameter]"):
-        self.known = known
-        self.wrong = ""     # what was refused last, until it is mended
+    def __init__(self, values: Mapping[str, Any], known: "Mapping[str, Parameter]"):
+        self.values, self.known = values, known     # all names of the kernel; the notebook's parameters
+        self.told: dict[str, str] = {}              # what is wrong now, by parameter
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """The cell as it is. Raises Refused, one sentence, on the first value that a parameter may not have."""
-        lines = _lines(node)
-        if lines.keys() & self.known.keys():
-            self.wrong = ""
-            try:
-                check(lines, self.known)
-            except UserError as error:
-                self.wrong = str(error)
-                raise Refused(self.wrong) from None
-        elif self.wrong:
-            raise Refused(f"not run, since {self.wrong}")
+        """The cell as it is. Raises Refused, one sentence, on one that must not run."""
+        names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+        refuse_misspelt(names, self.known)
+        wrong = mistakes(self.values, self.known)
+        if wrong and getattr(node, "body", []) and not names & wrong.keys():
+            raise Refused(f"not run: {next(iter(wrong.values()))}. Run the cell of this parameter again when it is mended")
         return node
 
+    def tell(self, *_: Any) -> None:
+        """Print what a cell has made wrong."""
+        before, self.told = self.told, mistakes(self.values, self.known)
+        for name, sentence in self.told.items():
+            if before.get(name) != sentence:
+                print(sentence, file=sys.stderr)
 
-def check(lines: Mapping[str, Any], known: "Mapping[str, Parameter]") -> None:
-    """Values by name, as a cell sets them. Raises UserError."""
+
+def mistakes(values: Mapping[str, Any], known: "Mapping[str, Parameter]") -> dict[str, str]:
+    """By parameter, why it may not have the value that it has. Parameters without a value are left out."""
     from study.runs.parameters import checked  # brings pydantic along
-    missing = [name for name in known if name not in lines]
-    for name in lines:
-        if name not in known and len(lines) >= len(known):
-            raise UserError(f"the notebook has no parameter '{name}'; "
-                            + errors.meant(name, missing, f"missing here: {', '.join(missing) or 'none'}"))
-    for name, value in lines.items():
-        if name in known and value is not DERIVED:
-            checked(name, value, known[name])
-
-
-def _lines(node: ast.AST) -> dict[str, Any]:
-    """Names and values of a cell of nothing but `name = value`, DERIVED where it is not written out; empty of any other."""
-    lines = {}
-    for statement in getattr(node, "body", []):
-        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1
-                and isinstance(statement.targets[0], ast.Name)):
-            return {}
+    wrong = {}
+    for name in known.keys() & values.keys():
         try:
-            lines[statement.targets[0].id] = ast.literal_eval(statement.value)
-        except ValueError:
-            lines[statement.targets[0].id] = DERIVED
-    return lines
+            checked(name, values[name], known[name])
+            if isinstance(values[name], str) and known[name].kind != "str":
+                raise UserError(f"parameter '{name}' is {values[name]!r}, which is text; write it without quotes")
+        except UserError as error:
+            wrong[name] = str(error)
+    return wrong
+
+
+def refuse_misspelt(names: Collection[str], known: Collection[str]) -> None:
+    """Raises Refused if a cell gives `names` their values, which are all of `known` but one, and another in its place."""
+    missing, others = [name for name in known if name not in names], [name for name in names if name not in known]
+    if len(missing) == 1 and len(others) == 1 and len(known) > 1:
+        raise Refused(f"the notebook has no parameter '{others[0]}'; "
+                      + errors.meant(others[0], missing, f"missing here: {missing[0]}"))
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
@@ -98,7 +94,9 @@ def load_ipython_extension(shell: "InteractiveShell") -> None:
     name = Path(os.environ.get(NOTEBOOK, "")).stem
     from study.runs.catalogue import STUDY  # brings pydantic along
     if name in STUDY:
-        shell.ast_transformers.append(Checked(STUDY[name].parameters))
+        cells = Checked(shell.user_ns, STUDY[name].parameters)
+        shell.ast_transformers.append(cells)
+        shell.events.register("post_run_cell", cells.tell)
 
 
 def _as_sentence(shell: "InteractiveShell", kind: type, error: BaseException, way: Any, tb_offset: Any = None) -> list[str]:

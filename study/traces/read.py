@@ -35,31 +35,31 @@ def read(path: Path, event: str | None = None) -> Trace:
     """The requests at `path`. `event`: which of blkparse's are they, EVENT if it is None. Raises UserError."""
     if not path.exists():
         raise UserError(f"{path} is not there; name the file of a trace")
-    if event is not None and not _is_of_blkparse(path):
-        raise UserError(f"--event is {event}, but {path} is no text of blkparse, whose events have letters; leave it out")
     if is_parquet(path):
+        _refuse_event(event, path)
         return _recording(path)
     with closing(Pieces(path)) as pieces:
         if oracle_general.is_named_so(path.name):
+            _refuse_event(event, path)
             notes: list[str] = []
             return _spooled(path, oracle_general.FORMAT, oracle_general.read(pieces, notes), "record", {}, notes)
         first = pieces.first_line()
         known = public_formats.format_of(first)
         if known is not None and known.name in (public_formats.MSR, public_formats.FIO, public_formats.BLKPARSE):
+            if known.name != public_formats.BLKPARSE:
+                _refuse_event(event, path)
             return _text(pieces, known.name, first, event or EVENT)
     if known is not None:
         raise UserError(f"{path} is {known.name}, which is not read here; write it as a CSV of MSR Cambridge: {MSR_COLUMNS}")
     if trace_file.is_table(path):
+        _refuse_event(event, path)
         return _recording(path)
     raise UserError(f"{path} is no trace of a format that is read here; give {READ_HERE}")
 
 
-def _is_of_blkparse(path: Path) -> bool:
-    if is_parquet(path) or oracle_general.is_named_so(path.name):
-        return False
-    with closing(Pieces(path)) as pieces:
-        known = public_formats.format_of(pieces.first_line())
-    return known is not None and known.name == public_formats.BLKPARSE
+def _refuse_event(event: str | None, path: Path) -> None:
+    if event is not None:
+        raise UserError(f"--event is {event}, but {path} is no text of blkparse, whose events have letters; leave it out")
 
 
 def _text(pieces: Pieces, name: str, first: str, event: str) -> Trace:

@@ -7,6 +7,7 @@ from functools import cache
 
 from study.commands.documentation.markdown import table
 from study.documents import claims
+from study.ensembles import ensembles
 from study.grades import grading
 from study.project import ROOT
 from study.runs import catalogue
@@ -280,8 +281,8 @@ def example() -> str:
         "   It simulates both rules with these values, so that it gives one gain.",
         f"3. The **range** of 5 to 95 % of the draws is {n.span(f'{notebook}/unfitted.gain')} %.",
         f"   The **best guess**, one test run with a central value everywhere, gains {best:.0f} %.",
-        f"4. **Fitted**: in {n(f'{notebook}/fitted.draws')} of the first 150 draws one constant is chosen so that the rate "
-        "*before* the change is the published one.",
+        f"4. **Fitted**: in {n(f'{notebook}/fitted.draws')} of the first {ensembles.FITTED_DRAWS} draws one constant is "
+        "chosen so that the rate *before* the change is the published one.",
         f"   The other {n(f'{notebook}/fitted.out-of-reach')} cannot show it. The gain is then "
         f"{n.span(f'{notebook}/fitted.gain')} %.",
         "   The unfitted range always stands beside it.",
@@ -325,7 +326,8 @@ def behind() -> str:
             f"{n.span(f'06_exchange/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
         ("the same", "a terabyte of mail on 22 mirrored disks, most reads at hand, five seeds",
          f"{n('06_exchange/corner.least')} to {n('06_exchange/corner.most')} %"),
-        ("PostgreSQL of 2008", "draws that could be fitted", n("09_postgres_checkpoints/fitted.draws")),
+        ("PostgreSQL of 2008", f"of the first {ensembles.FITTED_DRAWS} draws, those that could be fitted",
+         n("09_postgres_checkpoints/fitted.draws")),
         ("the model's disk", "median demerit: constants estimated; as described; from data sheets alone", "; ".join(
             f"{n(f'90_model_vs_zfs/disk.{constants}-median', '.1f')} %"
             for constants in ("estimated", "specified", "data-sheet"))),

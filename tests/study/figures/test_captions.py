@@ -18,6 +18,7 @@ ALIKE = {("02_vdev_cache_seqread", "segments"), ("04_oltp_gain", "bonus"), ("06_
 
 def written_numbers(text):
     """Numbers of a caption that no run puts in: in digits, or in words up to sixteen."""
+    assert isinstance(text, ast.Constant | ast.JoinedStr), f"no caption that can be read: {ast.unparse(text)}"
     parts = text.values if isinstance(text, ast.JoinedStr) else [text]
     literal = " ".join(part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
     in_words = {float(WORDS.index(word)) for word in re.findall(r"[a-z]+", literal.lower()) if word in WORDS}
