@@ -129,6 +129,9 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
     numbers = results.committed()["numbers"]
     full = {name.removeprefix("04_oltp_gain/full.age-"): value for name, value in numbers.items()}
     low, high, best = (numbers[f"08_sysbench_ladders/sysbench-ro.rung-1.{name}"] for name in ("lowest", "highest", "rate"))
+
+    def over_draws(name):
+        return [numbers[f"09_postgres_checkpoints/unfitted.{name}-{end}"] for end in ("low", "high")]
     lowest_gain, highest_gain = (numbers[f"06_exchange/corner.{end}"] for end in ("least", "most"))
     sentences_of = {
         "grades.md": (
@@ -148,9 +151,12 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
             f"has 30 and gains {numbers['04_oltp_gain/series.gain']:.0f} %",
             "collapses to {:.0f} transactions a second".format(full["0.before.least"]),
             "stays down for up to {:.0f} test runs".format(full["0.before.low.longest"])),
-        "checkpoints-2008.md": tuple(
-            f"{numbers[f'09_postgres_checkpoints/{name}']:.0f} {unit}" for name, unit in (
-                ("ufs-nine-disks.write.bandwidth", "MB/s"), ("zfs-nine-disks-128k.write.bandwidth", "MB/s"))),
+        "checkpoints-2008.md": (
+            *(f"{numbers[f'09_postgres_checkpoints/{name}']:.0f} MB/s" for name in (
+                "ufs-nine-disks.write.bandwidth", "zfs-nine-disks-128k.write.bandwidth")),
+            "and {:.0f} to {:.0f} over all draws".format(*over_draws("zfs-nine-disks-128k.read.bandwidth")),
+            "run steadily after {:.0f} to {:.0f} minutes".format(*(
+                seconds / 60 for seconds in over_draws("seven-arrays.throughput.stable_from")))),
         "predicting.md": tuple(
             f"{numbers[f'91_published_setups/{trial}.within']} of {numbers[f'91_published_setups/{trial}.cells']}"
             for trial in ("blind", "second", "third", "fourth"))}
