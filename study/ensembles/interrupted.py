@@ -1,8 +1,8 @@
 """What an interrupted run had simulated of an ensemble, a file for each call. The next run of the same goes on from there.
 
-    folder = folder_of(made_from)                       of these calls, this code and these data
-    rows, pools = known_or_made(folder, 7, simulate)    of call 7: read, or simulated and kept
-    done(folder)                                        all are there, so that the files are no longer needed
+    folder = folder_of(made_from)       of these calls, this code and these data
+    (rows, pools), was_there = known_or_made(folder, 7, simulate)     of call 7: read, or simulated and kept
+    done(folder)                        all are there, so that the files are no longer needed
 
 A run is interrupted by a limit of time, by Ctrl-C, or with its machine. Files lie in the folder of runs, below FOLDER.
 """
