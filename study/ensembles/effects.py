@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from study.documents import readable
 from study.documents.priors import Known, Prior
 from study.ensembles import ensembles, intervals
 from study.ensembles.ensembles import BEFORE
@@ -41,9 +42,15 @@ def conditions(results: pd.DataFrame, known: Known, effect: Effect) -> pd.DataFr
 
 
 def changed(case: dict, known: Known, labels: dict) -> str:
-    """What is not as by best guess, in words: of a range by its value, of a switch by its label."""
-    return ", ".join(f"{prior.condition}: {value:.2g}" if isinstance(prior, Prior) else labels[prior.name, value]
-                     for prior, value in ensembles.changed(case, known))
+    """What is not as by best guess, in words: of a range by its value with its unit, of a switch by its label."""
+    return ", ".join(_of_range(condition, value) if isinstance(condition, Prior) else labels[condition.name, value]
+                     for condition, value in ensembles.changed(case, known))
+
+
+def _of_range(condition: Prior, value: float) -> str:
+    """By two digits. The unit stands once, where the name has it too."""
+    text, name = readable.number(condition, float(f"{value:.2g}")), str(condition.condition)
+    return f"{name}: {text.removesuffix(f' {condition.unit}') if condition.unit in name else text}"
 
 
 def beside_simpler(results: pd.DataFrame, simpler: pd.DataFrame, effect: Effect) -> pd.DataFrame:

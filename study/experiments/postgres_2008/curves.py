@@ -176,12 +176,12 @@ def throughput(run: Run) -> float:
 
 
 def stable_from(run: Run) -> float:
-    """Second; the end of the run if throughput has not settled before the last ten minutes."""
+    """Second; the end of the run if throughput has not settled before the last ten minutes, or if the server hangs then."""
     end = run.t[-1] + run.step_s / 2
     level = run.tpm[run.t >= end - LAST_S].mean()
     off = np.flatnonzero(np.abs(smooth(run.tpm, 60, run.step_s) - level) > 0.1 * level)
     last = float(run.t[off[-1]]) if len(off) else 0.0
-    return last if last < end - LAST_S else float(end)
+    return last if level > 0 and last < end - LAST_S else float(end)
 
 
 def of(run: Run, period_s: int) -> dict[str, float]:

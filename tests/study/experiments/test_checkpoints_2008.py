@@ -116,7 +116,8 @@ def test_throughput_settles_where_it_stops_changing():
     assert series.stable_from(made(np.ones(1400), tpm=tpm)) == pytest.approx(900, abs=60)
     assert series.stable_from(made(np.ones(1400))) == 0
     with np.errstate(all="raise"):
-        assert series.stable_from(made(np.ones(1400), tpm=np.zeros(1400))) == 0     # a server that hangs never changes
+        assert series.stable_from(made(np.ones(1400), tpm=np.zeros(1400))) == 2800     # a server that hangs is not steady
+    assert series.stable_from(made(np.ones(1400), tpm=np.where(np.arange(1400) < 900, 6e4, 0))) == 2800
     swinging = np.where(np.arange(1400) // 100 % 2, 3e4, 6e4)
     assert series.stable_from(made(np.ones(1400), tpm=swinging)) == 2800
 

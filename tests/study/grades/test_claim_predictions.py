@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from study.documents import claims, priors
-from study.ensembles import ensembles
+from study.ensembles import effects, ensembles
 from study.errors import UserError
 from study.experiments.allocator_2010 import exchange, order_entry, slabs
 from study.experiments.postgres_2008 import setups as checkpoints_2008
@@ -112,6 +112,16 @@ def test_what_decides_is_said_by_name_and_value():
     assert table["oltp-gain"] == f"{of_range.condition}: {high:.2g}; another choice"
     calm = claim_predictions.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, of, labels)
     assert calm.set_index("claim")["decided by"]["oltp-gain"] == ""
+
+
+@pytest.mark.parametrize(("experiment", "of", "value", "text"), [
+    ("seqread", "file_gib", 17.4, "GiB of each file: 17"), ("dedup-costs", "memory_gib", 421, "memory of the machine: 420 GiB"),
+    ("dedup-costs", "table_entries", 6.3e8, "entries of the table: 630,000,000"),
+    ("dedup-costs", "clock_ghz", 2.71, "clock of the processor: 2.7 GHz"),
+    ("checkpoints", "row_bytes", 88.4, "bytes of a row: 88 B")])
+def test_a_range_that_decides_has_its_unit_once_and_no_exponent(experiment, of, value, text):
+    known = priors.read(experiment)
+    assert effects.changed(known.central() | {of: value}, known, {}) == text
 
 
 @pytest.mark.parametrize(("experiment", "labels"), [
