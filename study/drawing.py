@@ -57,11 +57,12 @@ def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, is_map: bool =
     return figure, figure.subplots(rows, columns, **options)
 
 
-def ratio_ticks(axis: Axis) -> None:
-    """Ticks of a logarithmic axis of ratios, two or more, and few enough not to touch each other: powers of ten where there
-    are more than two decades, else 1, 2 and 5 of each decade; where that gives fewer than two, round steps of one size."""
+def ratio_ticks(axis: Axis, decades: float = 2) -> None:
+    """Ticks of a logarithmic axis, two or more, and few enough not to touch each other: powers of ten where there are more
+    than so many decades (fewer in a narrow panel), else 1, 2 and 5 of each decade; where that gives fewer than two, round
+    steps of one size."""
     low, high = axis.get_view_interval()
-    steps = (1, 2, 5) if high <= 100 * low else (1,)
+    steps = (1, 2, 5) if high <= 10 ** decades * low else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [tick for power in powers for step in steps if low <= (tick := float(f"{step}e{power}")) <= high]
     if len(ticks) < 2:

@@ -3,22 +3,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, canvas, ratio_ticks
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
-TICKS = (10, 100, 1000, 10_000, 100_000)
-
-
-def _rate_axis(axes: Axes, low: float, high: float) -> None:
-    """Logarithmic, labelled at powers of ten."""
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    ticks = [tick for tick in TICKS if low <= tick <= high]
-    axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") if tick < 10_000 else f"{tick // 1000}k" for tick in ticks])
-    axes.minorticks_off()
 
 
 def every_reading(table: pd.DataFrame, labels: list[str], published: list[float], legend: str) -> Figure:
@@ -34,7 +23,9 @@ def every_reading(table: pd.DataFrame, labels: list[str], published: list[float]
         axes.hlines(places, rows.low, rows.high * 1.02, colors=colours, lw=max(0.5, 110 / n))
         axes.axvline(rate, color=BLACK, lw=0.8, ls="--")
         axes.plot([rate], [-0.03 * n], "D", color=BLACK, ms=3, clip_on=False)
-        _rate_axis(axes, low, high)
+        axes.set_xscale("log")
+        axes.set_xlim(low, high)
+        ratio_ticks(axes.xaxis, decades=1.5)
         axes.tick_params(axis="x", rotation=90)
         axes.tick_params(axis="y", length=0)
         axes.set_title(f"{rung + 1}")

@@ -5,13 +5,14 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
 from study import drawing
-from study.drawing import canvas, ratio_ticks, render
+from study.drawing import STYLE, canvas, ratio_ticks, render
 from study.figures import correlation, ladders, order_entry, predictions
 
 
@@ -78,7 +79,6 @@ def test_fonts_stay_legible_at_column_width(monkeypatch):
 
 
 def test_drawing_leaves_no_trace_in_matplotlibs_settings():
-    import matplotlib
     before = dict(matplotlib.rcParams)
     render(line, np.arange(3.0), formats=("png",))
     assert dict(matplotlib.rcParams) == before
@@ -110,6 +110,19 @@ def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):
     places = [label.get_window_extent() for label in axes.get_xticklabels()]
     assert len(places) >= 2
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))
+
+
+@pytest.mark.parametrize(("low", "high", "n_rungs"), [
+    (480.0, 5000.0, 5), (60.0, 4000.0, 6), (900.0, 1100.0, 5), (30.0, 900.0, 6)])
+def test_each_panel_of_readings_has_two_labels_that_do_not_touch(low, high, n_rungs):
+    rows = [(i, rung, *np.multiply(rate, (0.99, 1, 1.01))) for i, rate in enumerate((low, high)) for rung in range(n_rungs)]
+    table = pd.DataFrame(rows, columns=["reading", "rung", "low", "middle", "high"])
+    with matplotlib.rc_context(STYLE):
+        figure = ladders.every_reading(table, ["a", "b"], [low] * n_rungs, "legend")
+        figure.draw_without_rendering()
+        places = [[label.get_window_extent() for label in axes.get_xticklabels()] for axes in figure.axes]
+    assert all(len(labels) >= 2 for labels in places)
+    assert all(left.x1 < right.x0 for labels in places for left, right in itertools.pairwise(labels))
 
 
 def test_an_outlier_does_not_squeeze_the_response_times_of_the_others():

@@ -115,7 +115,8 @@ def test_what_decides_is_said_by_name_and_value():
 
 
 @pytest.mark.parametrize(("experiment", "of", "value", "text"), [
-    ("seqread", "file_gib", 17.4, "GiB of each file: 17"), ("dedup-costs", "memory_gib", 421, "memory of the machine: 420 GiB"),
+    ("seqread", "file_gib", 17.4, "GiB of each file: 17"),
+    ("dedup-costs", "memory_gib", 421, "memory of the machine: 420 GiB"),
     ("dedup-costs", "table_entries", 6.3e8, "entries of the table: 630,000,000"),
     ("dedup-costs", "clock_ghz", 2.71, "clock of the processor: 2.7 GHz"),
     ("checkpoints", "row_bytes", 88.4, "bytes of a row: 88 B")])
