@@ -16,11 +16,12 @@ from study.runs.folder import MANIFEST, manifest
 from study.runs.plan import Plan, all_plans, done_before, missing, plan
 from study.words import counted
 
-ENSEMBLE = "ensemble "
+ENSEMBLE, IMPORT = "ensemble ", "import "
 
 
 class State(NamedTuple):
-    """Of a notebook with its parameters, or of a kept ensemble (ENSEMBLE and its name)."""
+    """Of a notebook with its parameters, of a kept ensemble (ENSEMBLE and its name), or of an import (IMPORT and its
+    label)."""
     name: str
     state: str
     minutes: float | None       # that it would run; None if it would not, or if it is not known
@@ -33,10 +34,10 @@ def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
 
 
 def show_all(as_json: bool, out: Console) -> None:
-    """The notebooks of the study with their defaults, their kept ensembles, and notebooks of the user's own as they were run
-    last."""
+    """The notebooks of the study with their defaults, their kept ensembles, notebooks of the user's own as they were run
+    last, and imports that an older version has read."""
     from study.store import store  # brings DuckDB along
-    _give([*map(state_of, all_plans()), *_own(), *_ensembles()], as_json, out)
+    _give([*map(state_of, all_plans()), *_own(), *_ensembles(), *_older_imports()], as_json, out)
     if damage := store.damage():
         console.err.print(damage, soft_wrap=True)
 
@@ -87,6 +88,13 @@ def _state_of_ensemble(name: str) -> State:
     return State(label, f"of older code or data: simulated whole, in {_in_words(minutes)} of one processor", minutes)
 
 
+def _older_imports() -> list[State]:
+    """An import of today's reading needs no line."""
+    from study.ingest import imports  # brings Arrow along
+    return [State(f"{IMPORT}{known['label']}", f"{imports.OLDER}; delete {folder} and import its files again", None)
+            for known, folder in imports.kept() if imports.is_older(known)]
+
+
 def _own() -> list[State]:
     """Of each notebook of the user's own and each set of parameters the last run counts."""
     last: dict[str, dict[str, Any]] = {}
@@ -111,7 +119,7 @@ def _give(states: list[State], as_json: bool, out: Console) -> None:
 
 
 def _say(states: list[State], out: Console) -> None:
-    notebooks = [state for state in states if not state.name.startswith(ENSEMBLE)]
+    notebooks = [state for state in states if not state.name.startswith((ENSEMBLE, IMPORT))]
     if of_study := [state for state in notebooks if state.name in catalogue.STUDY]:
         out.print(_of_notebooks(of_study))
     for state in notebooks:
@@ -123,6 +131,9 @@ def _say(states: list[State], out: Console) -> None:
         for state in kept:
             shown.add_row(state.name.removeprefix(ENSEMBLE), state.state)
         out.print(shown)
+    for state in states:
+        if state.name.startswith(IMPORT):
+            out.print(f"{state.name}\n  {state.state}", soft_wrap=True)
     to_run = [state.minutes for state in notebooks if state.minutes is not None]
     whole = [state.minutes for state in states if state.name.startswith(ENSEMBLE) and state.minutes is not None]
     besides = f"; the {counted(len(whole), 'ensemble')} of older code or data: {_in_words(sum(whole))} more" if whole else ""

@@ -30,7 +30,8 @@ from study.words import counted
 
 IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase, measured)
 FOLDER = "imported"  # below the folder of runs
-VERSION = 1  # of what is kept; a change of an importer that changes numbers raises it
+VERSION = 2  # of what is kept; a change of an importer that changes numbers raises it
+OLDER = "imported by an older version of the study, which read some outputs otherwise"
 OK, PARTIAL = "ok", "partial"  # status of a run
 IMPOSSIBLE = (ValueError, ArithmeticError, pa.ArrowException)  # of what is no number, date or text after all
 
@@ -105,6 +106,7 @@ def imported(run: Given, options: Options, home: Path | None = None) -> Report:
     with exclusively(runs_folder() / ".locks" / FOLDER):
         if known := manifest(home / run_id):
             return _there_already(known, home / run_id, options)
+        _refuse_beside_an_older_reading(inputs, home)
         home.mkdir(parents=True, exist_ok=True)
         for left in home.glob(".import-*"):  # by a command that was killed: whoever writes is alone
             shutil.rmtree(left)
@@ -117,6 +119,20 @@ def imported(run: Given, options: Options, home: Path | None = None) -> Report:
                     f"cannot keep {run.label!r}: it holds a name or a number that cannot be ({_short(error)}); "
                     "nothing of it was imported"
                 ) from None
+
+
+def is_older(known: dict[str, Any]) -> bool:
+    """Whether an import was read by an older version of the study."""
+    return bool(known["version"] < VERSION)
+
+
+def _refuse_beside_an_older_reading(inputs: dict[str, str], home: Path) -> None:
+    """The same run twice in the store would count twice."""
+    for path in sorted(home.glob(f"*/{MANIFEST}")):
+        known = manifest(path.parent)
+        if known and is_older(known) and known["of_files"] == inputs:
+            raise UserError(f"these files are there as '{known['label']}', {OLDER}; delete {path.parent} and import them "
+                            "again")
 
 
 def kept() -> Iterator[tuple[dict[str, Any], Path]]:

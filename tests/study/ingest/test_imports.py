@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,21 @@ def test_an_import_survives_the_store_and_comes_once(runs, study):
     other = study("ingest", EXAMPLE, "--label", "another")
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
     assert "imported already, as 'a run'" in other.stderr
+
+
+def test_a_run_is_not_beside_the_reading_of_an_older_version(runs, study):
+    """It would count twice. `study status` names what an older version has read."""
+    [report] = json.loads(study("ingest", EXAMPLE, "--label", "a run", "--json").stdout)
+    assert "a run" not in study("status").stdout
+    of_2026 = Path(report["folder"]).rename(Path(report["folder"]).parent / ("0" * 16))
+    known = json.loads((of_2026 / "manifest.json").read_text())
+    (of_2026 / "manifest.json").write_text(json.dumps(known | {"version": imports.VERSION - 1, "run_id": of_2026.name}))
+    refused = study("ingest", EXAMPLE, "--label", "a run")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert f"these files are there as 'a run', {imports.OLDER}; delete {of_2026} and" in refused.stderr
+    assert f"import a run\n  {imports.OLDER}" in study("status").stdout
+    shutil.rmtree(of_2026)
+    assert json.loads(study("ingest", EXAMPLE, "--json").stdout)[0]["run_id"] == report["run_id"]
 
 
 def test_what_is_refused_leaves_nothing(runs, study):
