@@ -157,6 +157,7 @@ def _job(reading: Reading, source: Source, name: str, job: dict[str, Any]) -> fl
             )
         if "bins" in section:
             _bins(reading, name, direction, section, scale)
+    _times(reading, f"fio.{name}.sync.response", *_latency(job.get("sync", {}), "lat"))
     if "mixed" in job:
         reading.problems.append(TOGETHER.format(f"job {job['jobname']}"))
     elif not operations and not job.get("error"):

@@ -279,6 +279,18 @@ def test_fio_is_as_printed(bring, name, jobs):
         assert run[f"{key}.completion.p99_9"] == pytest.approx(part["clat_ns"]["percentile"]["99.900000"] / 1e6)
 
 
+def test_fio_for_people_is_its_json_rounded(bring):
+    """One run of fio 3.33, printed in both ways: reads, a mix in a group, and a log that is synced."""
+    people, numbers = bring("fio/people.txt"), bring("fio/people.json")
+    names = "SELECT name, value FROM metrics WHERE run_id = $1"
+    printed, exact = dict(people.sql(names)), dict(numbers.sql(names))
+    assert printed.keys() == exact.keys()
+    assert {"fio.rr.read.response.p99_9", "fio.mix.write.completion.p50", "fio.log.sync.response.p99"} <= exact.keys()
+    last_digit = {name: 1e-3 if ".completion." in name or ".response." in name else 0.0 for name in exact}   # ms
+    for name, value in exact.items():
+        assert printed[name] == pytest.approx(value, rel=0.006, abs=1.01 * last_digit[name]), name
+
+
 def test_logs_of_fio_have_their_units_and_a_clock(bring):
     run = bring("fio/one")
     sums = {
