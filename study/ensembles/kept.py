@@ -40,7 +40,7 @@ Function = Callable[..., list[Row]]
 Share = Callable[[list[Row]], Any]
 FOLDER = DATA / "ensembles"
 HANDFUL = 3
-BUDGET_S = 10.0
+BUDGET_S = 5.0
 DIGITS = 6
 CALL, POOLS = "call", "pools"                     # columns besides numbers
 # Draw, set and record what a run shows, which no row depends on.
