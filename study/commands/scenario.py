@@ -108,7 +108,7 @@ def hardware(
 ) -> None:
     """The sheets of data/hardware, which a scenario names: what each is of, and how its values are known.
 
-    Capacity is in GB (10^9). Speed is in rpm of a disk, and in random reads and writes a second of an SSD.
+    Capacity is in GB (10^9). Speed is rpm of a disk, else random reads and writes a second.
 
     Example: study hardware savvio-10k2
     """
@@ -131,7 +131,8 @@ def hardware(
 
 def _of_sheet(row: dict) -> str:
     """What one sheet is of, in a line or a few: beside its name that fits any terminal."""
-    speed = f"{row['rpm']} rpm" if row["rpm"] else f"{number(row['read_iops'])}, {number(row['write_iops'])} IOPS"
+    speed = f"{row['rpm']} rpm" if row["rpm"] else (
+        f"{number(row['read_iops'])} random reads a second, {number(row['write_iops'])} writes")
     known = ", ".join(f"{n} {how}" for how, n in row["known"].items())
     return f"{row['what']}. {row['device']}: {number(row['gb'])} GB, {speed}. Values: {known}"
 
