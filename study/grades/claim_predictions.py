@@ -87,13 +87,16 @@ def identified(results: pd.DataFrame, claim: claims.Claim) -> bool:
 
 
 def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str, labels: dict) -> pd.DataFrame:
-    """For readers: each claim and the conditions that decide it by themselves, with what each is changed to: claim, decided
-    by (empty where none does). `labels`: see `study.ensembles.effects.Effect`."""
-    rows = []
+    """For readers: claims and the conditions that decide each by themselves, with what these are changed to: claim, decided
+    by. Claims that none decides are counted in a last row. `labels`: see `study.ensembles.effects.Effect`."""
+    rows, n_others = [], 0
     for claim in of_notebook(notebook):
         if _values(results, claim) is not None:
             conditions = [effects.changed(case, known, labels) for _, case in deciding(results, claim).iterrows()]
-            rows.append((claim.id, "; ".join(conditions)))
+            rows += [(claim.id, "; ".join(conditions))] if conditions else []
+            n_others += not conditions
+    if n_others:
+        rows.append((f"the other {n_others}" if rows else f"all {n_others}", "no condition by itself"))
     return pd.DataFrame(rows, columns=["claim", "decided by"])
 
 
