@@ -6,7 +6,7 @@ from rich.console import Console
 
 from study import console
 from study.commands import result
-from study.documents import claims
+from study.documents import answers, claims
 from study.grades import committed_intervals, grading
 from study.grades.remaining_draws import MANY
 from study.project import data_file
@@ -50,6 +50,7 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
     simulated: dict[str, Any] = {kind: _interval(prediction, kind) for kind in INTERVALS}
     if row.committed:
         simulated |= committed_intervals.of(row.claim_id, results.committed()["numbers"])
+    texts = {answer.claim: answer.text for answer in answers.filled(results.committed()["numbers"])}
     return {"claim": row.claim_id, "document": {name: head[name] for name in ("id", "author", "title", "date")},
             **{name: claim[name] for name in ("place", "kind", "text", "printed", "published", "published_low",
                                               "published_high", "published_unit", "follows_from")},
@@ -59,6 +60,7 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
             "full_size": prediction.get("left_full_size") is True,
             "grade": row.grade, "by_single_changes": row.single_changes, "with_own_error": row.own_error,
             "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
+            "in_short": texts.get(row.claim_id),
             "notebook": row.notebook, "run": run_id, "figures": _figures(row.notebook, board.plans) if run_id else []}
 
 
@@ -116,7 +118,7 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
            if content[kind]},
         "grade": content["grade"] + committed, "why": content["why"],
         **{name: content[key] for name, key in BESIDE.items() if content[key] != content["grade"]},
-        "follows from": content["follows_from"], "notebook": content["notebook"]}
+        "in short": content["in_short"], "follows from": content["follows_from"], "notebook": content["notebook"]}
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
 
 

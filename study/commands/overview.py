@@ -36,6 +36,7 @@ class Entry(NamedTuple):
     """A notebook of the study."""
     name: str
     rows: list[results_tables.Row]     # what it asks and what came out
+    in_short: list[str]     # what is answered to its main claim
     time: str               # that it takes as it is
     here: bool              # whether it has been run here as it stands now
     verdict: str            # of that run, if it is a sentence
@@ -44,18 +45,21 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """An entry for each notebook, in their order."""
-    rows, times = results_tables.summary(), results_tables.times()
-    return [_entry(plan(path), rows.get(path.stem, []), times.get(path.stem, "")) for path in catalogue.books()]
+    rows, times, answers = results_tables.summary(), results_tables.times(), dict[str, list[str]]()
+    for answer in results_tables.in_short():
+        answers.setdefault(answer.notebook, []).append(answer.text)
+    return [_entry(plan(path), rows.get(path.stem, []), answers.get(path.stem, []), times.get(path.stem, ""))
+            for path in catalogue.books()]
 
 
-def _entry(planned: Plan, rows: list[results_tables.Row], time: str) -> Entry:
+def _entry(planned: Plan, rows: list[results_tables.Row], answers: list[str], time: str) -> Entry:
     if not done_before(planned):
         figure = PAPER / "readme.png" if planned.name == "90_model_vs_zfs" else None
-        return Entry(planned.name, rows, time, False, "", figure)
+        return Entry(planned.name, rows, answers, time, False, "", figure)
     names = [figure["name"] for figure in lines(planned.folder / FIGURES)]
     face = next((name for name in (FACES.get(planned.name), *names) if name in names), None)
     figure = face and planned.folder / "figures" / f"{face}-column.png"
-    return Entry(planned.name, rows, time, True, scoreboard.verdict(planned), figure)
+    return Entry(planned.name, rows, answers, time, True, scoreboard.verdict(planned), figure)
 
 
 def show() -> HTML:
@@ -81,7 +85,7 @@ def _time(entry: Entry) -> str:
 def _came_out(entry: Entry) -> str:
     answers = [f"<b>{escape(question)}</b> {escape(_answer(*came_out))}" if question.endswith("?") else
                f"<b>{escape(question)}:</b> {escape(_results(*came_out))}" for question, *came_out in entry.rows]
-    return "<br>".join([*answers, f"<i>{_where(entry)}</i>"])
+    return "<br>".join([*answers, *map(escape, entry.in_short), f"<i>{_where(entry)}</i>"])
 
 
 def _where(entry: Entry) -> str:

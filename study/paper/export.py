@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from duckdb import DuckDBPyConnection
 
 from study import drawing, errors
+from study.documents import answers
 from study.errors import UserError
 from study.paper import index, latex, pages, rounding
 from study.project import PAPER, write_atomically
@@ -103,6 +104,8 @@ def _content(plans: list[Plan], board: "pd.DataFrame | None") -> Content:
     with store.open() as connection:
         numbers = results.numbers(connection, plans)
         claims = _claims(_scoreboard(connection, plans) if board is None else board)
+    texts = {answer.claim: answer.text for answer in answers.filled({name: row["value"] for name, row in numbers.items()})}
+    claims = [claim | {"answer": texts.get(claim["claim_id"], "")} for claim in claims]
     rounded = rounding.rounded({name: number["value"] for name, number in numbers.items()})
     return Content({name: {"value": number["value"], "rounded": rounded[name], "unit": number["unit"]}
                     for name, number in numbers.items()}, claims,

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 from study.commands.documentation.markdown import table
-from study.documents import claims
+from study.documents import answers, claims
 from study.ensembles import ensembles
 from study.grades import grading
 from study.project import ROOT
@@ -251,6 +251,17 @@ HEADLINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
                          ("Exchange gains 200 % by the same rules", ("exchange-gain",)),
                          ("a misaligned LUN is two to four times slower", ("alignment-loss",))),
 }
+
+
+def in_short() -> list[answers.Answer]:
+    """What is answered to each main claim."""
+    return answers.filled(committed().numbers)
+
+
+def list_of_answers() -> str:
+    """The same for readers, with the notebook of each."""
+    return "\n".join(f"- **{answer.title}** ([{answer.notebook[:2]}](../notebooks/{answer.notebook}.ipynb)). {answer.text}"
+                     for answer in in_short())
 
 
 def documents() -> str:

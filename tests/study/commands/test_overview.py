@@ -1,5 +1,6 @@
 """The first page of JupyterLab: every notebook, what came out, and links that open."""
 import ast
+import html
 import json
 
 import pytest
@@ -34,6 +35,7 @@ def test_what_has_not_been_run_here_shows_the_committed_results(without_runs):
     assert shown.count("these are the committed results") == len(without_runs)
     assert '<a href="04_oltp_gain.ipynb">' in shown
     assert "grade: predicted." in shown
+    assert all(answer.text in html.unescape(shown) for answer in results_tables.in_short())
     assert shown.count("<img") == 1     # README's
 
 
@@ -45,7 +47,7 @@ def test_status_takes_the_time_that_the_notebook_itself_tells(runs):
 
 
 def test_a_verdict_is_shown_as_text():
-    entry = overview.Entry("90_model_vs_zfs", [("<Question>", "–", "1", "–")], "40 s", True, "exact & <done>", None)
+    entry = overview.Entry("90_model_vs_zfs", [("<Question>", "–", "1", "–")], [], "40 s", True, "exact & <done>", None)
     shown = overview.table([entry])
     assert "Verdict of the run here: exact &amp; &lt;done&gt;" in shown
     assert "&lt;Question&gt;:</b> simulated: 1." in shown

@@ -1,0 +1,58 @@
+"""What the study answers to each main claim, in a few sentences: `data/answers.toml`, filled with numbers of the results.
+
+    for answer in answers.filled(numbers):      # {'<notebook>/<metric>': value}
+        answer.claim, answer.text
+
+The words are written by hand, from what the notebooks find. Their numbers never are: a placeholder names each.
+"""
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from study.documents import claims
+from study.errors import UserError
+from study.project import data_file
+
+FILE = "answers.toml"
+PARTS = ("title", "machine", "ruled_out", "effect", "open")
+NUMBER = re.compile(r"\{([\w./-]+):(\.\d+f)\}")
+
+
+class Answer(NamedTuple):
+    """Of a claim, by its id, or of the ladder that it stands in: the machine that a search found, what is ruled out, what
+    the effect comes from, what is open."""
+    notebook: str
+    claim: str
+    title: str
+    machine: str
+    ruled_out: str
+    effect: str
+    open: str
+
+    @property
+    def text(self) -> str:
+        """All sentences, one after another."""
+        return " ".join((self.machine, self.ruled_out, self.effect, self.open))
+
+
+def read() -> list[Answer]:
+    """As written, with placeholders. UserError, one sentence: an answer to no claim of a notebook, or with other parts."""
+    notebooks, answers = {claim.id: claim.notebook for claim in claims.read()}, []
+    for entry in tomllib.loads(data_file(FILE).read_text())["answer"]:
+        notebook = notebooks.get(entry.get("claim"))
+        if set(entry) != {"claim", *PARTS} or notebook is None:
+            raise UserError(f"{FILE}: an answer has a claim (an id of claims.toml), {', '.join(PARTS)}; mend that of "
+                            f"'{entry.get('claim')}'")
+        answers.append(Answer(notebook=notebook, **entry))
+    return answers
+
+
+def filled(numbers: Mapping[str, float]) -> list[Answer]:
+    """With `numbers` in place of their names: the answers for which all of these are there."""
+    return [answer._replace(**{part: _filled(getattr(answer, part), numbers) for part in PARTS})
+            for answer in read() if numbers.keys() >= {name for name, _ in NUMBER.findall(answer.text)}]
+
+
+def _filled(text: str, numbers: Mapping[str, float]) -> str:
+    return NUMBER.sub(lambda match: format(numbers[match[1]], match[2]).replace("-", "−"), text)
