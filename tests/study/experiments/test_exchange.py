@@ -31,9 +31,9 @@ SMALL = Orders(
     vdev=vdev_params("mirror", 2))
 
 
-def site_of(orders, seed=1):
+def site_of(orders, seed=1, max_segments=2**16):
     vdevs = [TopVdev(orders.vdev, asize=VDEV_BYTES)] * orders.n_vdevs
-    space = new_pool(vdevs, era("b117").metaslab, FAST, 4096, 2**23, 2**16)
+    space = new_pool(vdevs, era("b117").metaslab, FAST, 4096, 2**23, max_segments)
     return begin(orders, new_drive(DISK), era("b117").queue, space, seed)
 
 
@@ -54,6 +54,17 @@ def test_no_two_blocks_are_at_one_place_however_long_it_runs():
     places = blocks_of(site)
     assert len(np.unique(places)) == len(places)
     assert (places >= 0).all()
+
+
+def test_room_for_what_is_freed_decides_nothing_but_whether_it_is_enough():
+    """Order entry at full size frees in millions of places within a group."""
+    roomy, tight = (site_of(SMALL, max_segments=segments) for segments in (2**20, 2**13))
+    for site in (roomy, tight):
+        rewrite(site, 10_000, window(site, 0, SECOND), 1, "more")
+    assert (blocks_of(roomy) == blocks_of(tight)).all()
+    assert (roomy.machine.tally == tight.machine.tally).all()
+    with pytest.raises(ValueError, match="make the pool with more segments"):
+        rewrite(site_of(SMALL, max_segments=2**6), 10_000, window(tight, 0, SECOND), 1, "more")
 
 
 def test_what_is_allocated_is_what_lies_there():
