@@ -26,7 +26,8 @@ def align(
     A second table has the same counts for blocks of 4K to 128K.
 
     The file may hold several disks. All forms of `fdisk -l` are read, in any language.
-    So are `sfdisk -d`, `gdisk -l`, `gpart show`, `prtvtoc`, and of Windows `wmic partition get` and `Get-Partition`.
+    So are `sfdisk -d`, `gdisk -l`, `gpart show` and `list`, `prtvtoc`, and `partedUtil getptbl` of ESXi.
+    Of Windows `wmic partition get` and `Get-Partition` are read.
     Starts that are rounded are refused, and cylinders that do not prove a start.
     The disk is taken to be the LUN as a whole, from its first byte.
 

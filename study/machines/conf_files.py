@@ -7,6 +7,7 @@
     skip-log-bin                my.cnf: a name alone is on
     ALTER SYSTEM SET name = 'x';    statements: study/machines/conf_statements.py
     -c name=x, --name=x         options of the server, one a line, also as a list of a compose file
+    command: …, parameters: …   of a compose file or an operator: study/machines/conf_yaml.py
     name | setting | …          psql, aligned or not; a table of mysql, with bars at both ends or of tabs
     -[ RECORD 1 ]               psql's \\x, and mysql's \\G: a line for each column
 
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 from study import errors, given_files
 from study.errors import UserError
-from study.machines import conf_statements
+from study.machines import conf_statements, conf_yaml
 from study.machines.conf_statements import VALUE
 from study.pools import pasted
 
@@ -29,7 +30,7 @@ LINE = re.compile(rf"(?P<name>[A-Za-z][\w.-]*)(?:(?:\s*=\s*|\s+)(?P<value>{VALUE
 OPTION = re.compile(
     r"""["']?(?:-c\s*["']?|--)(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>'[^']*'|"[^"]*"|[^\s"'\\]+))?["']?\s*\\?""")
 ITEM = re.compile(r"""-\s+(?P<text>.*)""")        # of a list of YAML
-IN_LIST = re.compile(r"""["']?(?P<name>[A-Za-z][\w.-]*)=(?P<value>[^"']*)["']?""")
+IN_LIST = re.compile(r"""["']?(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>[^"']*))?["']?""")
 SEVERAL = re.compile(r"(?:^|\s)(?:-c\s|--)")
 MARK = re.compile(r"""["']?-c["']?""")            # its setting is the next item
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
@@ -39,6 +40,16 @@ EXPANDED = re.compile(r"\+?-\[ RECORD \d+ \]|\*{5,} *\d+\. row \*{5,}")      # p
 FIELD = re.compile(r"\s*(?P<name>\w+)\s*[|:] ?(?P<value>.*?)\s*\|?")
 HEADS = {"name", "variable_name", "variable"}
 VALUES = {"setting", "value", "variable_value"}
+HAS_UNIT = re.compile(r"(?P<value>-?\d+) (?P<unit>\d*(?:kB|MB|B|us|ms|s|min))")      # in the cell of the value
+# What tools of ZFS print and take, by a line of it: what it is, and where a scenario has that.
+OF_ZFS = (
+    (r"options\s+(?:zfs|spl)\s", "parameters of ZFS's module", "[files] has arc_max_mib for zfs_arc_max, in MiB, prefetch "
+     "and nocacheflush"),
+    (r"NAME\s+PROPERTY\s+VALUE\s+SOURCE", "properties that `zfs get` prints", "[files] has record_kib for recordsize, "
+     "compress_ratio, primarycache, logbias and sync"),
+    (r"NAME\s+SIZE\s+ALLOC\s+FREE\b", "what `zpool list` prints", "[pool] has fill for CAP and fragmentation for FRAG"),
+    (r"\s*pool: \S+\s*$", "what `zpool status` prints", "[pool.data], [pool.log] and [pool.cache] have the devices"),
+)
 WITH_UNIT = re.compile(r"(\d*)(kB|MB|B|us|ms|s|min)")      # of pg_settings
 FEWEST = 3      # rows of a table, below which it is none
 
@@ -56,6 +67,13 @@ def read(path: Path) -> Settings:
         lines = pasted.read(path, "SHOW ALL", has_comments=True).splitlines()
     except OSError as error:
         raise UserError(str(errors.of_the_system(error))) from None
+    _refuse_zfs(lines, path)
+    try:
+        of_yaml = conf_yaml.settings("\n".join(lines))
+    except ValueError as error:
+        raise UserError(f"{path.name} {error}") from None
+    if of_yaml is not None:
+        return Settings(of_yaml, False)
     if any(map(EXPANDED.match, lines)):
         return Settings(_of_records(lines, path), True)
     filled = [line.rstrip(" ") for line in lines if line.strip() and not AROUND.match(line)]
@@ -64,6 +82,13 @@ def read(path: Path) -> Settings:
         has_bars = any("|" in row[0] for row in rows)
         return Settings(_of_rows(filled, path), has_bars or rows[0]["name"].lower() in HEADS)
     return Settings(_of_lines(lines, path), False)
+
+
+def _refuse_zfs(lines: list[str], path: Path) -> None:
+    for pattern, what, instead in OF_ZFS:
+        if any(re.match(pattern, line) for line in lines):
+            raise UserError(f"{path.name} has {what}, and no settings of a database; leave conf_file out, and write them "
+                            f"into the scenario: {instead}")
 
 
 def _of_rows(lines: list[str], path: Path) -> dict[str, str]:
@@ -105,6 +130,8 @@ def _of_cells(head: list[str], cells: list[str], line: str) -> tuple[str, str]:
 
 def _with_unit(value: str, unit: str) -> str:
     """As postgresql.conf has it: 16384 of 8kB are 131072kB."""
+    if not unit and (written := HAS_UNIT.fullmatch(value)):
+        value, unit = written["value"], written["unit"]
     match = WITH_UNIT.fullmatch(unit)
     return f"{int(value) * int(match[1] or 1)}{match[2]}" if match and value.isdigit() else value
 

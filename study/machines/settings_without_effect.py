@@ -110,6 +110,9 @@ INNODB = _by(NOT_FELT["innodb"], """
     sysdate_is_now table_lock_wait_timeout tablespace_definition_cache time_zone timed_mutexes
     tx_isolation transaction_isolation transaction_alloc_block_size transaction_prealloc_size
     transaction_write_set_extraction updatable_views_with_limit version version_comment
+    innodb_api_disable_rowlock innodb_api_enable_binlog innodb_api_trx_level innodb_log_checksum_algorithm
+    innodb_max_bitmap_file_size innodb_max_changed_pages innodb_mtflush_threads innodb_sched_priority_cleaner
+    innodb_show_locks_held innodb_show_verbose_locks innodb_simulate_comp_failures thread_statistics
     allow_suspicious_udfs alter_algorithm analyze_max_length analyze_sample_percentage
     automatic_sp_privileges column_compression_threshold column_compression_zlib_level
     column_compression_zlib_strategy column_compression_zlib_wrap console date_format

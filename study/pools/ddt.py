@@ -116,7 +116,8 @@ def parse(text: str, name: str) -> Ddt:
     if not objects and not status and not is_simulated:
         _refuse(text, name)
     if len(status) > 1 or len({each[:2] for each in objects}) < len(objects) or (status and objects):
-        raise UserError(f"{name} has more than one table, of two pools or of one at two times; give the output for one pool")
+        raise UserError(f"{name} has more than one table, of two pools, of one at two times or by two tools; give "
+                        "one of them")
     if status and not int(status[0][1]):
         raise UserError(NO_DEDUP.format(name))
     buckets = _histogram(lines, name)

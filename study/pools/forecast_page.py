@@ -54,6 +54,8 @@ def notes(slabs: list[Slab]) -> list[str]:
         if n := sum(map(zdb.has_less, metaslabs)):
             lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} the histogram has less than is free. "
                          "Rows may be missing, or an old release left out what was freed last")
+        lines += [f"the text ends within the histogram of metaslab {slab.number} of vdev {vdev}, so that this histogram "
+                  "is not taken: give all of the output" for slab in metaslabs if slab.is_cut]
         described = [described_space.described_by(slab) for slab in metaslabs]
         lines += [f"of {described.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
                   for kind, sentence in ASSUMED.items() if kind in described]

@@ -19,6 +19,14 @@ from study.pools import fdisk, pasted, unix_tables, windows_tables
 from study.pools.partition import TRY, USUAL_SECTOR, Partition, numbered, sector_by_gpt, sector_problem
 
 CONTAINERS = {"5", "f", "85", "0x5", "0xf", "0x85"}
+# Tables of other tools by their heads, and what to give instead.
+NOT_READ = (
+    (r"#: +TYPE NAME +SIZE +IDENTIFIER$", "`diskutil list`", "give what `gdisk -l DISK` prints"),
+    (r"Part +Tag +Flag +(?:Cylinders|First Sector)\b", "`format` of Solaris", "give what `prtvtoc DISK` prints"),
+    (r"(?:GPT|MBR|BSD|EBR|VTOC8|APM) \d+$", "`gpart backup`", "give what `gpart show DISK` prints"),
+    (r"NAME\b.* (?:MAJ:MIN|SIZE|FSTYPE|TYPE)\b", "`lsblk`", TRY),
+    (r"Slot +Start +End +Length +Description$", "`mmls`", TRY),
+)
 TOO_LONG = re.compile(r"\d{30,}")
 EXACT = re.compile(r"(-?\d+)(s|B)")
 
@@ -35,7 +43,7 @@ def read(text: str) -> list[Partition]:
         else:
             partitions.append(part)
     if not partitions and not wrong:
-        wrong.append(f"no partition is in it; {TRY}")
+        wrong.append(_not_read(text))
     for partition in partitions:
         if partition.start_bytes < 0:
             wrong.append(f"{partition.name} begins at {partition.start_bytes} B, but nothing lies in front of a disk; mend "
@@ -43,6 +51,14 @@ def read(text: str) -> list[Partition]:
     if wrong:
         raise UserError("; ".join(dict.fromkeys(wrong)))
     return partitions
+
+
+def _not_read(text: str) -> str:
+    """What is wrong with a text without a partition: whose it is, if that can be told."""
+    for head, tool, remedy in NOT_READ:
+        if re.search(rf"^\s*{head}", pasted.plain(text), re.M):
+            return f"it is what {tool} prints, which is not read here; {remedy}"
+    return f"no partition is in it; {TRY}"
 
 
 def tells_its_end(text: str) -> bool:
@@ -66,7 +82,8 @@ def _of_tables(text: str) -> Iterator[Partition | str]:
 
 
 TABLES = (fdisk.partitions_of, unix_tables.of_dump, unix_tables.of_print, unix_tables.of_gdisk, unix_tables.of_gpart,
-          unix_tables.of_prtvtoc, windows_tables.of_wmic, windows_tables.of_get_partition, windows_tables.of_diskpart)
+          unix_tables.of_gpart_list, unix_tables.of_parted_util, unix_tables.of_prtvtoc, windows_tables.of_wmic,
+          windows_tables.of_get_partition, windows_tables.of_diskpart)
 
 
 # --- sfdisk ---------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@
     of_print(text)      `parted DISK unit s print`, for people: number, start, end, size, each with its unit
     of_gdisk(text)      `gdisk -l`, `sgdisk -p`: number, start and end in sectors, size, code of four digits
     of_gpart(text)      `gpart show` of FreeBSD: start, length, number or name, type, (size)
+    of_gpart_list(text) `gpart list` of FreeBSD: a line for each fact of a partition, offsets in bytes
+    of_parted_util(text)    `partedUtil getptbl` of ESXi: number, start and end in sectors, type, attribute
     of_prtvtoc(text)    `prtvtoc` of Solaris: slice, tag, flags, first sector, count, last sector
 
 Each gives partitions, and what is wrong. A row that is cut or does not agree with itself is refused, not left out.
@@ -51,6 +53,13 @@ OF_GDISK = re.compile(r"^(\d+) +(\d+) +(\d+) +([\d.]+) (bytes|[KMGTP]iB) +[0-9A-
 ROUNDED = 0.11      # of the last digit that gdisk prints, one behind the point
 GPART_DISK = re.compile(r"^=> +(\d+) +(\d+) +(\S+) +(GPT|MBR|BSD|EBR|VTOC8|APM|LDM\S*|PC98) +\(([\d.]+[KMGTPkmgt]?)\)")
 OF_GPART = re.compile(r"^(\d+) +(\d+) +([\w.-]+) +(\S.*?) +\([\d.]+[KMGTPkmgt]?B?\)$")
+LIST_FACT = re.compile(r"^(?:\d+\. )?(Geom name|scheme|Name|Sectorsize|offset|type): (\S+)$")
+LIST_PART = re.compile(r"^(Providers|Consumers):$")
+PARTED_UTIL = re.compile(r"partedUtil getptbl [\"']?([^\s\"']+)")
+PARTED_UTIL_LABEL = re.compile(r"^(?:gpt|msdos)$")
+PARTED_UTIL_DISK = re.compile(r"^\d+ \d+ \d+ (\d+)$")
+OF_PARTED_UTIL = re.compile(r"^(\d+) (\d+) (\d+) (?:[0-9A-F]{32} \S+|(\d+)) \d+$")
+DOS_CONTAINERS = {"5", "15", "133"}
 VTOC_DISK = re.compile(r"^\* +(/\S+?)(?:s\d+)? partition map")
 VTOC_SECTOR = re.compile(r"^\* +(\d+) bytes/sector")
 SLICE = re.compile(r"^(\d+) +(\d+) +(\d\d) +(\d+) +(\d+) +(\d+)(?: |$)")
@@ -179,6 +188,61 @@ def of_gpart(text: str) -> Iterator[Partition | str]:
         elif not line:
             yield from _missing(device, place, end)
             device = ""
+
+
+def of_gpart_list(text: str) -> Iterator[Partition | str]:
+    """Of `gpart list`: what stands below *Providers* has a name, the size of its sectors, an offset and a type, in this
+    order. An offset counts from the start of what is listed, which is a disk or a slice."""
+    starts: dict[str, int] = {}
+    geom, scheme, name, sector, offset = "", "", "", 0, None
+    is_open = False
+    for line in [*lines_of(text), "Consumers:"]:
+        fact, part = LIST_FACT.match(line), LIST_PART.match(line)
+        if name and (part or (fact and fact[1] in ("Geom name", "Name"))):
+            yield (f"{name} has no line of its offset or of its type, so it is cut off; give what `gpart list` prints "
+                   "unchanged")
+            name = ""
+        if part:
+            is_open = part[1] == "Providers" and bool(geom)
+        elif fact and fact[1] == "Geom name":
+            geom, scheme, is_open = fact[2], "", False
+        elif fact and fact[1] == "scheme":
+            scheme = fact[2]
+            if scheme in ("BSD", "EBR") and geom not in starts:
+                yield f"{geom} lies in a slice whose start is not in it; give what `gpart list` prints of the whole disk"
+                geom = ""
+        elif fact and is_open and fact[1] == "Name":
+            name, sector, offset = fact[2], 0, None
+        elif fact and name and fact[1] == "Sectorsize":
+            sector = int(fact[2]) if fact[2].isdigit() else 0
+        elif fact and name and fact[1] == "offset" and fact[2].isdigit():
+            offset = int(fact[2])
+        elif fact and name and fact[1] == "type" and offset is not None:
+            starts[name] = starts.get(geom, 0) + offset
+            if problem := sector_problem(sector, name):
+                yield problem
+            if fact[2] not in ("ebr", "freebsd"):           # which only hold others
+                yield Partition(name, starts[name], sector)
+            name = ""
+
+
+def of_parted_util(text: str) -> Iterator[Partition | str]:
+    """Of `partedUtil getptbl`, which does not print the size of sectors."""
+    device, above, end = "", "", 0
+    for line in lines_of(text):
+        if match := PARTED_UTIL.search(line):
+            device, end = match[1], 0
+        elif PARTED_UTIL_LABEL.match(above) and (match := PARTED_UTIL_DISK.match(line)):
+            end = int(match[1])
+        elif end and (match := OF_PARTED_UTIL.match(line)) and int(match[2]) <= int(match[3]) < end:
+            if match[4] not in DOS_CONTAINERS:
+                yield Partition(f"{device or 'the disk'}:{match[1]}", int(match[2]) * USUAL_SECTOR, USUAL_SECTOR,
+                                is_assumed=True)
+        elif end and line[:1].isdigit():
+            yield changed_row(line)
+        elif line:
+            end = 0
+        above = line
 
 
 def _missing(device: str, place: int, end: int) -> Iterator[str]:

@@ -15,6 +15,8 @@ so is the histogram on disk: metaslab_sync writes it anew from memory. Each is h
 as the histogram (and the percentage in memory) allow, and as was printed if that is within. Elsewhere a histogram that
 has more than is free was damaged. One that has less may be of an old release, which leaves out what was freed last.
 
+A text that ends within a histogram has less in it than is free. Where the others end with `smp_alloc`, that is seen.
+
 A line `13: 8 ****` of a histogram counts the segments of 2^13 bytes or more, but less than 2^14. The size of a metaslab is
 not printed. It is a power of two, and follows from offset and number. In the oldest form it follows from the distances
 of offsets; of a metaslab 0 alone, from its free percentage. On dRAID a metaslab begins a little later, with a whole
@@ -43,6 +45,7 @@ OF_A_METASLAB = re.compile(rf"\bmetaslab\s+{COUNT}\s+offset\b|^\W*metaslab\s+{CO
 OF_LOG_SPACE_MAPS = re.compile(r".*\bms_unflushed_phys\b|\s*unflushed txg=")
 HEADER = re.compile(rf"\s*metaslabs\s+({COUNT})\s+offset\b")
 VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
+SPACE_MAP_END = re.compile(r"\s*smp_alloc = 0x[0-9a-f]+$")       # since 0.8 the last line of a metaslab
 SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
 BROKEN = re.compile(rf"\s*metaslab\s+{COUNT}\b")
 OLD_SLAB = re.compile(rf"\s+({OFFSET})\s+({COUNT})\s+({NUMBER})\s*$")
@@ -75,6 +78,8 @@ class Slab(NamedTuple):
     has_log: bool = False           # changes may wait in log space maps, which are in the histogram and not in `free`
     has_header: bool = True         # a line above says which vdev it is of
     is_by_histogram: bool = False   # free_bytes, since what was printed does not fit
+    is_whole: bool = False          # the line that ends a metaslab was read
+    is_cut: bool = False            # its histogram was, and is left out
 
 
 def read(path: Path) -> list[Slab]:
@@ -84,7 +89,7 @@ def read(path: Path) -> list[Slab]:
 
 def parse(text: str, name: str) -> list[Slab]:
     """The metaslabs in what zdb printed; `name` is for errors."""
-    slabs = list(_slabs(text.splitlines(), name))
+    slabs = _without_cut_histogram(list(_slabs(text.splitlines(), name)))
     if all(slab.purpose for slab in slabs):
         _refuse(text, name)
     of_data = [_by_own_account(slab) for slab in sized([slab for slab in slabs if not slab.purpose], name)]
@@ -193,12 +198,25 @@ def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
         return slab._replace(n_segments=int(match[1]), largest_bytes=largest_bytes, free_pct=int(match[3]))
     if OF_LOG_SPACE_MAPS.match(line):
         return slab._replace(has_log=True)
+    if SPACE_MAP_END.match(line):
+        return slab._replace(is_whole=True)
     match = BUCKET.match(line)
     if match and source == "In-memory":
         return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
     if match and source == "On-disk" and not slab.is_in_memory and slab.n_segments is None:
         return slab._replace(histogram=(slab.histogram or {}) | {int(match[1]): int(match[2])})
     return slab
+
+
+def _without_cut_histogram(slabs: list[Slab]) -> list[Slab]:
+    """The metaslabs; the last without its histogram, if the text ends within that: the line that ends the others is
+    missing, and the histogram has less than is free."""
+    if not slabs or slabs[-1].is_whole or not any(slab.is_whole for slab in slabs) or not has_less(slabs[-1]):
+        return slabs
+    last = slabs[-1]
+    smallest = min(power for power, count in (last.histogram or {}).items() if count)
+    return [*slabs[:-1], last._replace(histogram=None, is_in_memory=False, is_cut=True,
+                                       sector_bytes=max(SECTOR_BYTES, 2**smallest))]
 
 
 def _by_own_account(slab: Slab) -> Slab:

@@ -120,6 +120,45 @@ def test_statements_and_options_are_settings(tmp_path, text, settings):
     assert read(tmp_path, text) == settings
 
 
+@pytest.mark.parametrize(("text", "settings"), [
+    ("services:\n  db:\n    image: postgres:16\n    command: >-\n      postgres\n      -c shared_buffers=4GB\n"
+     "      -c full_page_writes=off\n    volumes:\n      - /tank/pg:/data\n",
+     {"shared_buffers": "4GB", "full_page_writes": "off"}),
+    ("    command: postgres -D /data -c 'shared_buffers=4GB' -cfsync=on -c fsync=off\n",
+     {"shared_buffers": "4GB", "fsync": "off"}),
+    ("db:\n  command: --transaction-isolation=READ-COMMITTED --skip-log-bin\n",
+     {"transaction-isolation": "READ-COMMITTED", "skip-log-bin": "on"}),
+    ('db:\n  command: ["postgres", "-c", "search_path=\'$$user\', x"]\n', {"search_path": "'$$user', x"}),
+    ('FROM postgres:17\nCMD ["postgres", "-c", "wal_compression=lz4"]\n', {"wal_compression": "lz4"}),
+    ("kind: Service\n---\nspec:\n  postgresql:\n    parameters:\n      shared_buffers: 256MB\n      jit: off\n",
+     {"shared_buffers": "256MB", "jit": "off"}),
+    ("- skip-innodb_doublewrite\n- innodb_use_native_aio=0\n",
+     {"skip-innodb_doublewrite": "on", "innodb_use_native_aio": "0"})])
+def test_settings_of_containers_and_clusters_are_read(tmp_path, text, settings):
+    assert read(tmp_path, text) == settings
+
+
+@pytest.mark.parametrize(("text", "match"), [
+    ("a:\n  command: postgres -c fsync=off\nb:\n  command: mysqld --skip-log-bin\n", "a.command and b.command; give that"),
+    ("command: postgres -c shared_buffers=${BUFFERS:-1GB}\n", "shared_buffers to .*, a variable whose value is not in it"),
+    ("command: postgres -B 1000 -c fsync=off\n", "with -B, which is not read"),
+    ("  command: postgres -c fsync=off\n volumes:\n", "is no YAML from line 2 on"),
+    ("options zfs zfs_arc_max=17179869184\n", "parameters of ZFS's module.*arc_max_mib for zfs_arc_max, in MiB"),
+    ("NAME     PROPERTY    VALUE  SOURCE\ntank/pg  recordsize  8K     local\n", "record_kib for recordsize"),
+    ("NAME   SIZE  ALLOC   FREE  FRAG  CAP\ntank  19.5G   360K  19.5G   0%   0%\n", r"\[pool\] has fill for CAP"),
+    ("  pool: tank\n state: ONLINE\n", r"\[pool.data\], \[pool.log\]")])
+def test_what_is_elsewhere_in_a_scenario_or_not_alone_is_one_sentence(tmp_path, text, match):
+    with pytest.raises(UserError, match=match) as error:
+        read(tmp_path, text)
+    assert "\n" not in str(error.value)
+
+
+def test_a_unit_may_stand_in_the_cell_of_the_value(tmp_path):
+    table = ("           Name |      Setting | Source\n shared_buffers | 2097152 8kB | file\n work_mem | -1 kB | default\n"
+             " max_wal_size |    8192 MB | file\n")
+    assert read(tmp_path, table) == {"shared_buffers": "16777216kB", "work_mem": "-1", "max_wal_size": "8192MB"}
+
+
 @pytest.mark.parametrize(("text", "match"), [
     ("shared_buffers = 1GB\n<<<<<<< HEAD\nlog = 'x\n", "line 2 '<<<<<<< HEAD', line 3 'log = 'x'"), ("", "has no setting"),
     ("a = 1\nALTER DATABASE bench SET synchronous_commit = off;\n=> SET work_mem = '1GB';\nALTER ROLE r SET b = 1;\n",

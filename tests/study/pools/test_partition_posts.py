@@ -156,6 +156,50 @@ Offset in Bytes: 32256
 
 """
 SDB = {"/dev/sdb1": 63 * 512, "/dev/sdb2": 208845 * 512}
+GPART_LIST = """Geom name: ada9
+modified: false
+first: 34
+scheme: GPT
+Providers:
+1. Name: ada9p1
+   Mediasize: 65536 (64K)
+   Sectorsize: 512
+   Stripeoffset: 1024
+   label: (null)
+   length: 65536
+   offset: 17408
+   type: freebsd-boot
+   index: 1
+   start: 34
+2. Name: ada9p2
+   Mediasize: 512110090752 (477G)
+   Sectorsize: 512
+   length: 512110090752
+   offset: 82944
+   type: freebsd-zfs
+   start: 162
+Consumers:
+1. Name: ada9
+   Mediasize: 512110190592 (477G)
+   Sectorsize: 512
+   Mode: r1w1e3
+"""
+GPART_LIST_OF_A_SLICE = "".join(
+    f"Geom name: {geom}\nscheme: {scheme}\nProviders:\n1. Name: {name}\n   Sectorsize: 512\n   offset: {offset * 512}\n"
+    f"   type: {kind}\nConsumers:\n1. Name: {geom}\n   Sectorsize: 512\n"
+    for geom, scheme, name, offset, kind in (("da0", "MBR", "da0s1", 63, "freebsd"),
+                                             ("da0s1", "BSD", "da0s1a", 16, "freebsd-ufs")))
+PARTED_UTIL = """~ # partedUtil getptbl "/vmfs/devices/disks/naa.6001"
+gpt
+121601 255 63 1953525168
+1 2048 1953525134 AA31E02A400F11DB9590000C2911D1B8 vmfs 0
+"""
+PARTED_UTIL_DOS = """msdos
+1305 255 63 20971520
+1 128 20470 251 0
+2 20481 20971519 5 0
+5 20482 20971519 131 0
+"""
 POSTS = {
     "fdisk of 2008, in cylinders": (CYLINDERS, {"/dev/sda1": 63 * 512, "/dev/sda2": 25 * 16065 * 512}),
     "fdisk today, in sectors": (SECTORS, {"/dev/sda1": 2048 * 512, "/dev/sda2": 1050624 * 512}),
@@ -178,6 +222,11 @@ POSTS = {
     "sfdisk -d of old": (DUMP, SDB),
     "sfdisk -d of today": (NEW_DUMP, SDB),
     "gpart show": (GPART, {"ada0p1": 34 * 512, "ada0p2": 1058 * 512, "ada0p3": 968884258 * 512}),
+    "gpart list": (GPART_LIST, {"ada9p1": 34 * 512, "ada9p2": 162 * 512}),
+    "a mail of gpart list": (mail(GPART_LIST), {"ada9p1": 34 * 512, "ada9p2": 162 * 512}),
+    "gpart list of a slice": (GPART_LIST_OF_A_SLICE, {"da0s1a": (63 + 16) * 512}),
+    "partedUtil": (PARTED_UTIL, {"/vmfs/devices/disks/naa.6001:1": 2048 * 512}),
+    "partedUtil of DOS": (PARTED_UTIL_DOS, {"the disk:1": 128 * 512, "the disk:5": 20482 * 512}),
     "gpart show, with free space": (GPART_4K, {"da0p1": 40 * 512, "da0p2": 2048 * 512}),
     "gpart show of two disks": (
         GPART + GPART_4K, {"ada0p1": 34 * 512, "ada0p2": 1058 * 512, "ada0p3": 968884258 * 512, "da0p1": 40 * 512,
@@ -227,7 +276,19 @@ REFUSED = {
     "cut in a dump": (NEW_DUMP[:-25], "changed|cut"),
     "cut in gpart": (GPART[:GPART.index("  968884258")], "some are missing"),
     "lsblk": ("NAME   MAJ:MIN RM   SIZE RO TYPE MOUNTPOINT\nsda      8:0    0 931.5G  0 disk\n"
-              "├─sda1   8:1    0   512M  0 part /boot\n", "no partition is in it"),
+              "├─sda1   8:1    0   512M  0 part /boot\n", "it is what `lsblk` prints"),
+    "diskutil": ("/dev/disk0\n   #:                       TYPE NAME                    SIZE       IDENTIFIER\n"
+                 "   0:      GUID_partition_scheme                        *128.0 GB   disk0\n", "`diskutil list`.*gdisk -l"),
+    "format, of a VTOC": ("Part      Tag    Flag     Cylinders         Size            Blocks\n"
+                          "  0       root    wm       3 -  2083        4.00GB    (2081/0/0)    8390592\n", "prtvtoc DISK"),
+    "format, of a GPT": ("Part      Tag    Flag     First Sector         Size         Last Sector\n"
+                         "  0        usr    wm               256       68.36GB          143358320\n", "prtvtoc DISK"),
+    "gpart backup": ("GPT 128\n1   freebsd-boot         34        128\n", "gpart show DISK"),
+    "mmls": ("      Slot      Start        End          Length       Description\n"
+             "002:  000:000   0000000063   0000208844   0000208782   Linux (0x83)\n", "`mmls`"),
+    "gpart list, cut in a partition": (GPART_LIST[:GPART_LIST.index("   offset: 82944")], "ada9p2 has no line of its"),
+    "gpart list of a slice alone": (GPART_LIST.replace("scheme: GPT", "scheme: BSD"), "lies in a slice"),
+    "partedUtil, cut": (PARTED_UTIL[:PARTED_UTIL.index(" AA31E")], "changed|cut"),
     "df": ("Filesystem     1K-blocks    Used Available Use% Mounted on\n/dev/sda2       40G  10G  30G 25% /\n",
            "no partition is in it"),
     "one disk of two is cut": (OF_DOS + SECTORS[:SECTORS.rindex("1952473088")], "changed|cut"),

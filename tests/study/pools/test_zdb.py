@@ -219,3 +219,28 @@ def test_metaslabs_from_the_middle_of_an_output_are_of_no_known_vdev():
     text = LINE.format(92, 92 * 2**26, "2.50M") + LINE.format(93, 93 * 2**26, "2.50M")
     assert not any(slab.has_header for slab in zdb.parse(text, "middle"))
     assert all(slab.has_header for slab in zdb.parse(HEAD + text, "whole"))
+
+
+ENDED = "space map object 78:\n  smp_length = 0x6e140\n  smp_alloc = 0x1000\n"
+CUT = "\tOn-disk histogram:\t\tfragmentation 57\n\t\t\t 12:   120 ****\n"
+
+
+@pytest.mark.parametrize("head", [HEAD, "\tvdev          0      ms_unflushed_phys object 70\n"], ids=["plain", "log"])
+def test_a_histogram_that_the_text_ends_in_is_not_taken(head):
+    """The last of a paste: of 30 MiB that are free the first row has one at most."""
+    whole = LINE.format(0, 0, "2.00M") + "\tOn-disk histogram:\n\t\t\t 20:   1 *\n" + ENDED
+    first, last = zdb.parse(head + whole + LINE.format(1, 2**26, "30M") + CUT, "cut")
+    assert (first.histogram, first.is_cut) == ({20: 1}, False)
+    assert (last.histogram, last.fragmentation, last.free_bytes, last.sector_bytes) == (None, 57, 30 * MIB, 4096)
+    assert (last.is_cut, last.is_by_histogram) == (True, False)
+
+
+@pytest.mark.parametrize(("free", "end", "of_first"), [
+    ("0.80M", "", ENDED),       # the rows have what is free
+    ("30M", ENDED, ENDED),      # the line that ends a metaslab is there
+    ("30M", "", ""),            # an old zdb, which prints none
+])
+def test_a_last_histogram_is_taken_where_nothing_tells_that_it_is_cut(free, end, of_first):
+    whole = LINE.format(0, 0, "2.00M") + "\tOn-disk histogram:\n\t\t\t 20:   1 *\n" + of_first
+    last = zdb.parse(HEAD + whole + LINE.format(1, 2**26, free) + CUT + end, "whole")[1]
+    assert (last.histogram, last.is_cut) == ({12: 120}, False)
