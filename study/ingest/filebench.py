@@ -70,6 +70,8 @@ def read(sources: list[Source], scratch: Path) -> Reading:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             began = t
         elif match := RUN_TOOK.fullmatch(line):
+            if took is not None:
+                raise Damaged(f"a second run took its time in line {n} of {source.name}; give each run by itself")
             took = float(match[1])
         elif BREAKDOWN in line:
             in_breakdown = True

@@ -107,6 +107,7 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
     reports: list[Report] = []
     columns: list[str] = []
     at, has_zone, cpu, in_cpu = None, False, dict[str, float](), False
+    cpu_names: tuple[str, ...] = CPU
     wrapped, waiting = False, list[str]()  # whether the heading goes on in a second line; words of a row that is not whole
     for n, line in text.lines(source.path):
         words = line.split()
@@ -128,18 +129,24 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             reports.append(Report(at, cpu, {}))
             at, cpu = None, {}
         elif words[0] == "avg-cpu:":
-            in_cpu = True
+            in_cpu, cpu_names = True, _of_cpu(words[1:])
+        elif text.is_omission(line):
+            reading.refuse(source.name, n, text.OMITTED)
         elif in_cpu:
             in_cpu = False
             try:
-                cpu = dict(zip(CPU, map(text.number, words), strict=True))
+                cpu = dict(zip(cpu_names, map(text.number, words), strict=True))
             except ValueError:
-                reading.refuse(source.name, n, f"it has not the {len(CPU)} numbers of a line below avg-cpu")
+                reading.refuse(source.name, n, f"it has not the {len(cpu_names)} numbers of a line below avg-cpu")
         elif columns and not reports[-1].disks and not waiting and set(words) <= COLUMNS.keys():
             columns, wrapped = columns + words, True
         elif columns and wrapped and len(waiting) + len(words) <= len(columns):
             waiting = waiting + words
+        elif columns and len(words) == 1 and not waiting and not text.is_prompt(line):
+            waiting = words  # a long name, or any with -h of sysstat 10 and 11, has a line of its own
         elif columns and not text.is_prompt(line):
+            if " ".join((waiting + words)[: -len(columns)]) in reports[-1].disks:  # one heading of many, as grep leaves it
+                reports.append(Report(None, {}, {}))
             _row(reading, source, n, waiting + words, columns, reports[-1])
             waiting = []
         elif local_times.is_time(line.strip()):
@@ -149,7 +156,7 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
                 reading.refuse(
                     source.name,
                     n,
-                    f"'{line.strip()[:40]}' is a time whose order of day and month is not known; "
+                    f"'{line.strip()[:40]}' is a time without a date, or one whose order of day and month is not known; "
                     "record with S_TIME_FORMAT=ISO",
                 )
         elif text.is_prompt(line):
@@ -158,7 +165,7 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             reading.refuse(source.name, n, f"'{line[:40]}' is no line of iostat -x")
     if waiting:
         reading.problems.append(f"the last line of {source.name} is not whole, so the file is cut off")
-    if reports and not reports[-1].disks:
+    if reports and not reports[-1].disks and not reading.refused:
         reading.problems.append(f"the last report of {source.name} has no device, so the file is cut off")
     generation = {tuple(report.disks) for report in reports}
     if len(generation) > 1:
@@ -168,6 +175,12 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
         else:
             reading.warnings.append(f"devices come and go: report {absent[0]} has others than the first")
     return reports, has_zone
+
+
+def _of_cpu(words: list[str]) -> tuple[str, ...]:
+    """Names below avg-cpu: up to sysstat 6 without steal, and system is called sys."""
+    names = tuple("system" if word == "%sys" else word.lstrip("%") for word in words)
+    return names if names and set(names) <= set(CPU) else CPU
 
 
 def _known(columns: list[str], n: int) -> list[str]:
@@ -184,7 +197,10 @@ def _row(reading: Reading, source: Source, n: int, words: list[str], columns: li
         report.disks[device] = dict(zip(columns, map(text.number, values), strict=True))
         reading.rows += 1
     except ValueError:
-        reading.refuse(source.name, n, f"it is no device with {len(columns)} numbers")
+        has_units = any(re.fullmatch(r"\d[\d.,]*[kMGTP%]", word) for word in values)
+        why = "its numbers have units, as --human prints them; record without it" if has_units else (
+            f"it is no device with {len(columns)} numbers")
+        reading.refuse(source.name, n, why)
 
 
 def _note_order(reading: Reading, shown: str) -> None:
@@ -258,6 +274,8 @@ def _report(part: dict[str, Any]) -> tuple[Report, bool]:
 
 def _series(reading: Reading, source: Source, reports: list[Report], has_zone: bool) -> None:
     columns = list(dict.fromkeys(name for report in reports for disk in report.disks.values() for name in disk))
+    twice = {"rsec/s": "rkB/s", "wsec/s": "wkB/s"}  # up to sysstat 6 both are printed, and one is half of the other
+    columns = [name for name in columns if twice.get(name) not in columns]
     reading.dialect = _generation(columns, source.kind)
     times, clock = _times(reading, reports, has_zone)
     quantities = [Quantity(*COLUMNS[name]) for name in columns]

@@ -1,4 +1,4 @@
-"""sysbench 0.4, 0.5 and 1.0: summary, lines of `--report-interval`, histogram; oltp, fileio, cpu, memory and others.
+"""sysbench 0.4, 0.5, 1.0 and 1.1: summary, lines of `--report-interval`, histogram; oltp, fileio, cpu, memory and others.
 
 Its percentiles come from a histogram whose bins grow by 2 %, so they are coarse. Its files have no time of day.
 Format: src/sysbench.c, src/lua/internal/sysbench.sql.lua and src/tests of sysbench.
@@ -13,6 +13,7 @@ from study.ingest import text
 from study.ingest.reading import (
     CLOSED,
     OPEN,
+    UNKNOWN,
     Bin,
     Damaged,
     Histogram,
@@ -26,7 +27,7 @@ from study.ingest.reading import (
 
 TOOL = "sysbench"
 BANNER = re.compile(r"sysbench v?\s*(\d+\.\d+(?:\.\d+)?)\b.*")
-INTERVAL = re.compile(r"\[\s*(\d+)s\s*\] (.*)")
+INTERVAL = re.compile(r"\[\s*(\d+(?:\.\d+)?)s\s*\] (.*)")
 N = r"([\d.]+|-?nan|inf)"
 RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 PERCENTILE = re.compile(r"(?:lat|latency) \(ms, ?([\d.]+)%\): ([\d.]+)")
@@ -59,14 +60,19 @@ ROWS = [
         (rf"\s+(?:queries|read/write requests):\s+\d+\s+\({N} per sec\.\)", "qps", "1/s"),
         (r"\s+(?:ignored errors|deadlocks):\s+(\d+)\s+\(", "errors", "errors"),
         (r"\s+reconnects:\s+(\d+)\s+\(", "reconnects", "1"),
-        (r"\s+total time:\s+([\d.]+)s", "elapsed", "s"),
+        (r"\s+(?:total time|time elapsed):\s+([\d.]+)s", "elapsed", "s"),
         (r"\s+total number of events:\s+(\d+)", "events", "events"),
         (r"\s+total time taken by event execution:\s+([\d.]+)", "response.sum", "s"),
         (r"\s+min:\s+([\d.]+)(?:ms)?", "response.minimum", "ms"),
         (r"\s+avg:\s+([\d.]+)(?:ms)?", "response.mean", "ms"),
         (r"\s+max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
         (r"\s+sum:\s+([\d.]+)", "response.sum", "ms"),
-        (r"\s+events per second:\s+([\d.]+)", "eps", "1/s"),
+        (r"\s+(?:events per second|events/s \(eps\)):\s+([\d.]+)", "eps", "1/s"),
+        (r"\s+read:\s+IOPS=([\d.]+)", "reads", "1/s"),
+        (r"\s+write:\s+IOPS=([\d.]+)", "writes", "1/s"),
+        (r"\s+fsync:\s+IOPS=([\d.]+)", "fsyncs", "1/s"),
+        (r"\s+read:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "read_bandwidth", "MiB/s"),
+        (r"\s+write:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "write_bandwidth", "MiB/s"),
         (r"(?:Total operations|Operations performed): (\d+)", "operations", "operations"),
         (rf"(?:Total operations|Operations performed): \d+ \(\s*{N} (?:per second|ops/sec)\)", "operations.rate", "1/s"),
         (rf"{N} Mi?B transferred \({N} Mi?B/sec\)", "transferred", "MiB"),
@@ -97,6 +103,10 @@ SETTING = [
     (re.compile(r"Doing (.*) test"), "test"),
 ]
 LONGEST = 500  # characters of a line of an interval
+OF_11 = re.compile(r"\s+(?:events/s \(eps\):\s+|fsync:\s+IOPS=)[\d.]+")  # from 1.1 on, below Throughput
+SUM = "sysbench.response.sum"
+ONCE = {"elapsed", "events", "transactions", "fsyncs", "requests", "transferred"}  # two of them are of two runs
+SUMMARIES = ("OLTP test statistics:", "SQL statistics:", "General statistics:", "File operations:", "Threads fairness:")
 LAST = re.compile(r"\s+execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
 FATAL = re.compile(r"FATAL: .*")
 CHECKPOINT = re.compile(r"\[\s*\d+s\s*\] Checkpoint report:")
@@ -111,7 +121,7 @@ def kind(name: str, head: str) -> str | None:
     is_interval = any(
         (match := INTERVAL.match(row)) and re.match(r"(thds|threads|reads|queue length)\b", match[2]) for row in rows
     )
-    return "text" if is_interval or "OLTP test statistics:" in head or "SQL statistics:" in head else None
+    return "text" if is_interval or any(row.strip() in SUMMARIES for row in rows) or any(map(OF_11.match, rows)) else None
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
@@ -138,18 +148,18 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             )
         elif match := INTERVAL.fullmatch(line):
             _interval(reading, source, n, float(match[1]), match[2], points)
-        elif line.lstrip().startswith("["):
+        elif line.lstrip().startswith("[") and not text.is_prompt(line):
             reading.refuse(source.name, n, "it begins as a line of an interval and does not go on so")
         elif match := HISTOGRAM.fullmatch(line):
             bins.append((text.number(match[1]), float(match[2])))
             reading.rows += 1
         else:
-            _line(reading, line, seen)
+            _line(reading, source, n, line, seen)
     _finish(reading, source, points, bins, seen)
     return reading
 
 
-def _line(reading: Reading, line: str, seen: set[str]) -> None:
+def _line(reading: Reading, source: Source, n: int, line: str, seen: set[str]) -> None:
     known = False
     for pattern, name in SETTING:
         if match := pattern.fullmatch(line):
@@ -159,6 +169,8 @@ def _line(reading: Reading, line: str, seen: set[str]) -> None:
     for pattern, name, unit in ROWS:
         if match := pattern.match(line):
             known = True
+            if name in seen & ONCE:
+                raise Damaged(f"the summary of a second run stands in line {n} of {source.name}; give each run by itself")
             if name not in seen:
                 seen.add(name)
                 reading.total(f"sysbench.{name}", float(match[1]), unit)
@@ -171,9 +183,11 @@ def _line(reading: Reading, line: str, seen: set[str]) -> None:
             reading.total(f"sysbench.{name}", amount, "MiB/s" if name == "bandwidth" else "MiB")
     if match := OF_PERCENTILE.match(line):
         known = True
-        reading.total(f"sysbench.response.p{match[1]}", float(match[2]), "ms")
+        reading.total(f"sysbench.response.p{_percentile(match[1])}", float(match[2]), "ms")
     if LAST.fullmatch(line):
         seen.add("ends")
+    if OF_11.match(line):
+        seen.add("1.1")
     reading.rows += known
     reading.other_lines += not known
 
@@ -230,6 +244,11 @@ def _interval(
         points.append((n, t, values))
 
 
+def _percentile(shown: str) -> str:
+    """Some builds print several, and write 99.9 as 999th."""
+    return shown if int(shown) <= 100 else f"{shown[:2]}_{shown[2:]}"
+
+
 def _share(text_of: str) -> str:
     return slug(f"{float(text_of):g}".replace(".", "_"))
 
@@ -269,10 +288,15 @@ def _finish(
             )
     _histogram(reading, bins, totals)
     _sums(reading, totals)
-    if not seen >= {"elapsed", "events", "ends"}:
+    if not (seen >= {"elapsed", "events", "ends"} or seen >= {"1.1", "fsyncs", "response.sum"}):
         reading.problems.append(f"{source.name} has no end of its summary, so the run did not end or the file is cut off")
-    reading.dialect = reading.version[:3] or ("0.4" if "response.p95" in totals and "qps" not in totals else "")
-    reading.load = OPEN if "rate" in reading.params else CLOSED
+    of_version = "1.1" if "1.1" in seen else "1.0" if "ms" in {t.unit for t in reading.totals if t.name == SUM} else ""
+    of_version = of_version or ("0.4" if "response.p95" in totals and "qps" not in totals else "")
+    reading.dialect = reading.version[:3] or of_version
+    has_settings = bool("threads" in reading.params or reading.version)
+    reading.load = OPEN if "rate" in reading.params else CLOSED if has_settings else UNKNOWN
+    if reading.load == UNKNOWN:
+        reading.missing.append("whether a rate was given (--rate): the settings, which sysbench prints first, are cut off")
     if reading.load == CLOSED:
         reading.warnings.append(
             "the load is closed: a stall holds back the requests that would have shown it (coordinated omission)"

@@ -23,6 +23,8 @@ HEAD = 2**14  # characters that tell what a file is
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+OMISSION = re.compile(r"[\[(<* ]*(?:\.{3,}|…|snip(?:ped)?|\.{2,} ?\w+ ?\.{2,})[\])>* ]*", re.I)  # of whoever quotes
+OMITTED = "it stands for lines that were left out, so reports are missing; give the whole output"
 FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*")  # of Markdown
 BEFORE = [  # what others write before each line of a tool
     re.compile(pattern)
@@ -30,13 +32,16 @@ BEFORE = [  # what others write before each line of a tool
         r"[>|](?: ?[>|])*(?: |$)",  # a quotation; the blanks of the columns stay
         r"\[[\w.@:-]{1,80}\] out:(?: |$)",  # Fabric
         r"[\w.-]{1,80} +\|(?: |$)",  # docker compose
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z(?: |$)",  # logs of a build, kubectl logs --timestamps
+        r"\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z\]?(?: |$)",  # logs of a build, kubectl logs --timestamps
+        r"\d\d:\d\d:\d\d [A-Z]{4,8} ?\| (?:\[std(?:out|err)\](?: |$))?",  # avocado, a runner of tests
+        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:\[]{1,80}(?:\[\d+\])?:(?: |$)",  # syslog, journalctl
     )
 ]
 MOST = 0.9  # of lines that are not empty: so many begin alike where somebody wrote before them
-PROMPT = r"(?:\[[^\]]{1,80}\]|[\w.@:~/+()-]{0,120})\s?[$#%>❯➜](?:\s|$)"
-WITH = r"(?:\w+=\S+|sudo|time|nohup|timeout\s+\S+|stdbuf(?:\s+-\S+)+)"  # what may stand before a command
+PROMPT = r"(?:\[[^\]]{1,80}\][\w.@:~/-]{0,80}|[\w.@:~/+()-]{0,120})\s?[$#%>❯➜](?:\s|$)"
+WITH = r"(?:\w+=\S+|sudo(?:\s+-u\s+\S+)?|time|nohup|timeout\s+\S+|stdbuf(?:\s+-\S+)+)"  # what may stand before a command
 AFTER = re.compile(r"\s*\d?(?:[|>;]|&(?!\d))")  # and what behind it
+WATCH = re.compile(r"\s*Every \d+[.,]\d+s: (.*?)(?:\s\s.*|\s\S+: \w{3} \w{3} .*)")  # the first line of watch's screen
 PROMPT_LINE = re.compile(rf"\s*(?:{PROMPT}.*|\^C.*)")
 
 
@@ -64,7 +69,7 @@ def _beginning(path: Path) -> str:
 
 def _cleaner(beginning: str) -> Callable[[str], str] | None:
     """What takes off a line that others put around it, by the beginning of the file. None if they put nothing."""
-    rows = [COLOURS.sub("", row) for row in beginning.split("\n") if row.strip()]
+    rows = [COLOURS.sub("", row) for row in beginning.split("\n") if row.strip() and not is_omission(row)]
     before = next((shape for shape in BEFORE if rows and sum(map(bool, map(shape.match, rows))) >= MOST * len(rows)), None)
     rows = [before.sub("", row, count=1) if before and before.match(row) else row for row in rows]
     margin = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip()), default=0)
@@ -82,8 +87,14 @@ def _cleaner(beginning: str) -> Callable[[str], str] | None:
 
 def command_of(line: str, tool: str) -> list[str] | None:
     """The words after `tool`, such as "zpool iostat", in a line that is the command with or without a prompt before it."""
-    match = re.fullmatch(rf"\s*(?:{PROMPT}\s*)?(?:{WITH}\s+)*(?:\S*/)?{re.escape(tool)}(?:\s+(.*))?", line[:500])
+    shown = WATCH.sub(r"\1", line[:500]).strip().strip("`")
+    match = re.fullmatch(rf"(?:{PROMPT}\s*)?(?:{WITH}\s+)*(?:\S*/)?{re.escape(tool)}(?:\s+(.*))?", shown)
     return AFTER.split(match[1] or "")[0].split() if match else None
+
+
+def is_omission(line: str) -> bool:
+    """Whether a line says, as `...` or `(snip)` do, that whoever sent the output on has left out what stood there."""
+    return bool(OMISSION.fullmatch(line.strip()[:40]))
 
 
 def is_prompt(line: str) -> bool:
@@ -92,9 +103,8 @@ def is_prompt(line: str) -> bool:
 
 
 def interval_of(words: list[str]) -> float | None:
-    """Seconds between reports, of the words of a command that end in `[interval [count]]`. None if it has no interval."""
-    last = [float(word) for word in words[-2:] if re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", word)]
-    return (last[0] or None) if last and re.fullmatch(r"[\d.]+", words[-1]) else None
+    """Seconds between reports, of the words of a command: the first number, as `[interval [count]]`. None if it has none."""
+    return next((float(word) or None for word in words if re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", word)), None)
 
 
 def has_option(words: list[str], letter: str) -> bool:

@@ -19,9 +19,9 @@ BANNER = re.compile(r"fio-(\d\S*)")
 STARTED = re.compile(r"\s*(?P<name>\S.*?): \(g=\d+\): (?P<options>rw=.*)")
 JOB = re.compile(r"\s*(?P<name>\S.*?): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err= ?(?P<error>\d+)\b.*?: pid=(?P<pid>-?\d+).*")
 NUMBER = r"[\d.]+(?:e[+-]?\d+)?"
-SIZE = rf"{NUMBER}(?:[KMGTPkmgtp]?i?B)?"
+SIZE = rf"{NUMBER}(?: ?[KMGTPkmgtp]?i?B|[KMGTP]i?)?"
 NEW = re.compile(
-    rf"\s*(?P<direction>read|write|trim)\s*: IOPS=(?P<iops>{NUMBER}[kMG]?), BW=(?P<bw>{SIZE})/s \([^)]*\)\s*"
+    rf"\s*(?P<direction>read|write|trim)\s*: IOPS=(?P<iops>{NUMBER}[kMG]?), BW=(?P<bw>{SIZE})(?:/s)? \([^)]*\)\s*"
     rf"\((?P<moved>{SIZE})/(?P<ms>\d+)msec\).*"
 )
 OLD = re.compile(
@@ -59,7 +59,7 @@ class Job:
 
 def is_of_people(head: str) -> bool:
     """Whether a beginning is of this form."""
-    return any(JOB.fullmatch(line) or STARTED.fullmatch(line) for line in head.splitlines())
+    return any(shape.fullmatch(line.rstrip()) for line in head.splitlines() for shape in (JOB, STARTED, BANNER, NEW, OLD))
 
 
 def read(reading: Reading, source: Source) -> None:
@@ -68,6 +68,7 @@ def read(reading: Reading, source: Source) -> None:
     job: Job | None = None
     direction, percentiles, unit, again, ended = "", "", 1.0, False, 0
     for n, line in text.lines(source.path):
+        line = line.rstrip()
         if match := BANNER.fullmatch(line.strip()):
             if reading.version:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
@@ -166,6 +167,6 @@ def _tens(written: str) -> float:
 
 def _bytes(written: str, is_old: bool) -> float:
     """A size. Up to 2.x KB is 1024 B; from 3 on it is KiB, and kB is 1000 B."""
-    match = re.fullmatch(rf"({NUMBER})(?:([KMGTPkmgtp]?)(i?)B)?", written)
+    match = re.fullmatch(rf"({NUMBER}) ?([KMGTPkmgtp]?)(i?)B?", written)
     assert match is not None
     return float(match[1]) * (1024 if is_old or match[3] else 1000) ** POWERS[(match[2] or "").upper()]

@@ -74,6 +74,11 @@ def read(reading: Reading, source: Source) -> bool:
         if line.startswith("progress: "):
             reading.refuse(source.name, n, "it begins as a line of progress and does not go on so")
             continue
+        if PROCESSED in line and not line.startswith((PROCESSED, f" - {PROCESSED}")):
+            raise Damaged(
+                f"line {n} of {source.name} has more before '{PROCESSED}', so ends of lines are lost; "
+                "put each on a line of its own, as pgbench prints it"
+            )
         if line.startswith(PROCESSED):
             if is_summary:
                 raise Damaged(f"{source.name} holds a second summary in line {n}; a run has one, so give each by itself")

@@ -12,6 +12,7 @@ from study.ingest.reading import NO_CLOCK, Clock, Damaged, Reading, Source
 
 BYTES = {"": 1, "B": 1} | {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+MIN_VALUES = 5  # so many numbers has any row of a report or a histogram
 MAX_DIGITS = 25  # with the unit
 VALUE = re.compile(r"(\d+(?:[.,]\d+)?)(ns|us|ms|s|[KMGTPE]?B?)")
 DASHES = re.compile(r"(?=.*---)[- ]+")
@@ -117,7 +118,7 @@ class Lines:
             if text.is_prompt(line):
                 self.reading.other_lines += 1
                 continue
-            has_data = True
+            has_data = has_data or sum(map(is_value, line.split())) >= MIN_VALUES
             if (moment := self._moment(line)) is not None:
                 report, at = report + 1, moment
                 continue

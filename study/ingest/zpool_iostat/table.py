@@ -1,12 +1,13 @@
 """The default output of zpool iostat, with `-v`, `-l` and `-q` together or not: a row for each pool and vdev."""
 
+import itertools
 import math
 from typing import NamedTuple
 
 from study.ingest import text
 from study.ingest.reading import Clock, Damaged, Quantity, Reading, Series, Source
 from study.ingest.zpool_iostat.layouts import BASE, EITHER, LAYOUTS, OLD_QUEUES
-from study.ingest.zpool_iostat.report_lines import DASHES, Line, Lines
+from study.ingest.zpool_iostat.report_lines import DASHES, Line, Lines, is_value
 
 TITLES = ("logs", "cache", "special", "dedup", "spares")
 
@@ -49,15 +50,17 @@ def _blocks(lines: Lines) -> tuple[list[Block], str, bool]:
     report, width, is_raw, header = 0, None, True, ""
     for line in lines.lines():
         name, *values = line.words
+        if text.is_omission(line.shown):
+            lines.refuse(line, text.OMITTED)
+            continue
         if line.report != report:
             report = line.report
             blocks.append(Block(line.at, {}))
         if _is_heading(line):
             reading.other_lines += 1
-            names.section, header = "", header + line.shown
+            names.section, header = "", f"{header} {line.shown}"
         elif len(values) not in LAYOUTS:
-            known = ", ".join(map(str, sorted(LAYOUTS)))
-            lines.refuse(line, f"it has {len(values)} numbers, but a line of zpool iostat has {known}; record without -c")
+            lines.refuse(line, _why_not(line, width))
         elif width is not None and len(values) != width:
             lines.refuse(line, f"it has {len(values)} numbers, and lines before it {width}")
         elif name in TITLES and all(value == "-" for value in values):
@@ -66,9 +69,24 @@ def _blocks(lines: Lines) -> tuple[list[Block], str, bool]:
         elif (cells := lines.cells(line, values)) is not None:
             width = len(values)
             is_raw = is_raw and all(cell.is_raw for cell in cells)
-            _add_row(blocks, names.of(line), line, [cell.value for cell in cells])
+            if not blocks and _indent(line) and "vdev" not in header.split():
+                raise Damaged(
+                    f"line {line.n} of {lines.source.name} is of a vdev, and no pool stands above it, so the beginning is "
+                    "cut off"
+                )
+            _add_row(blocks, names, line, [cell.value for cell in cells])
             reading.rows += 1
     return [block for block in blocks if block.rows], header, is_raw
+
+
+def _why_not(line: Line, width: int | None) -> str:
+    """Why a line has numbers of no layout, and what the user does."""
+    if not any(map(is_value, line.words[1:])):
+        return f"'{line.shown.strip()[:40]}' is no line of zpool iostat; take off what it did not print"
+    if width is not None and len(line.words) % (width + 1) == 0:
+        return f"{len(line.words) // (width + 1)} rows stand in it side by side; put each on a line of its own"
+    known = ", ".join(map(str, sorted(LAYOUTS)))
+    return f"it has {len(line.words) - 1} numbers, but a line of zpool iostat has {known}; record without -c"
 
 
 def _is_heading(line: Line) -> bool:
@@ -82,27 +100,40 @@ class _Names:
     def __init__(self) -> None:
         self.root, self.section, self.path = "", "", list[tuple[int, str]]()
 
+    def number(self, suffix: str) -> None:
+        """Put behind the name of the last row, for what stands below it: up to 0.8 all mirrors of a pool have one name."""
+        self.path[-1] = (self.path[-1][0], self.path[-1][1] + suffix)
+
+    def is_outermost(self) -> bool:
+        """Whether the last row stands below no other: a pool, or a vdev that was asked for by its name."""
+        return len(self.path) == 1
+
     def of(self, line: Line) -> str:
         name, indent = line.words[0], _indent(line)
         if indent == 0:
             self.section, self.root = "", name
         self.path = [*((deep, part) for deep, part in self.path if deep < indent), (indent, name)]
         below = [part for deep, part in self.path if deep > 0]
-        return "/".join([self.root, *([self.section] if self.section else []), *below]) if indent else name
+        return "/".join(filter(None, [self.root, self.section, *below])) if indent else name
 
 
 def _indent(line: Line) -> int:
     return len(line.shown) - len(line.shown.lstrip(" "))
 
 
-def _add_row(blocks: list[Block], name: str, line: Line, values: list[float]) -> None:
-    """To the last block. Where there are no times, a name that comes again begins another block."""
-    if not blocks or (line.at is None and name in blocks[-1].rows):
+def _add_row(blocks: list[Block], names: _Names, line: Line, values: list[float]) -> None:
+    """To the last block. Where there are no times, a pool that comes again begins another block."""
+    name = names.of(line)
+    if not blocks or (line.at is None and names.is_outermost() and name in blocks[-1].rows):
         blocks.append(Block(None, {}))
     rows = blocks[-1].rows
+    if name in rows:
+        suffix = next(f"#{n}" for n in itertools.count(2) if f"{name}#{n}" not in rows)
+        name += suffix
+        names.number(suffix)
     if _indent(line) and values[0] == values[1] == 0:  # how -p prints that a leaf has no space of its own
         values[:2] = [math.nan, math.nan]
-    rows[_numbered(name, rows) if name in rows else name] = values
+    rows[name] = values
 
 
 def _is_of_queues(source: Source, header: str, blocks: list[Block]) -> bool:
@@ -121,13 +152,6 @@ def _is_of_queues(source: Source, header: str, blocks: list[Block]) -> bool:
             "record without -H"
         )
     return zeros
-
-
-def _numbered(name: str, rows: dict[str, list[float]]) -> str:
-    n = 2
-    while f"{name}#{n}" in rows:
-        n += 1
-    return f"{name}#{n}"
 
 
 def _series(

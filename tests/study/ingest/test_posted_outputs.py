@@ -1,0 +1,263 @@
+"""Outputs as people have posted them: layouts of old releases, parts left out, several runs in one post, newer sysbench."""
+
+import pytest
+
+from study.errors import UserError
+
+HEADING = """               capacity     operations    bandwidth
+pool        alloc   free   read  write   read  write
+----------  -----  -----  -----  -----  -----  -----
+"""
+MIRRORS = """tank         757G   635G      {0}     10    262  1.25K
+  mirror     400G   300G      3      6    162  1.00K
+    sdb         -      -      1      6  1.35K  1.77K
+  mirror     357G   335G      {1}      4    100    256
+    sdb         -      -      {1}      4  1.35K  1.77K
+----------  -----  -----  -----  -----  -----  -----
+"""
+DISKS = "Device:         rrqm/s   wrqm/s     r/s     w/s    rMB/s    wMB/s avgrq-sz avgqu-sz   await  svctm  %util\n"
+
+
+def of_disks(run):
+    return run.sql("SELECT t, subject, value FROM observations WHERE run_id = $1 AND name = 'writes' ORDER BY t, subject")
+
+
+def test_vdevs_of_one_name_are_of_one_report(bring):
+    """Up to 0.8 zpool iostat -v gives mirrors of a pool one name. A report begins with a pool, not with a second mirror."""
+    run = bring("zpool.txt", f"# zpool iostat -v tank 5\n{HEADING}{MIRRORS.format(5, 2)}{MIRRORS.format(50, 20)}")
+    rows = run.sql("SELECT t, subject, value FROM observations WHERE run_id = $1 AND name = 'reads' ORDER BY t, subject")
+    assert rows == [
+        (t, f"tank{below}", reads)
+        for t, pool, second in ((0, 5, 2), (5, 50, 20))
+        for below, reads in (
+            ("", pool), ("/mirror", 3), ("/mirror#2", second), ("/mirror#2/sdb", second), ("/mirror/sdb", 1)
+        )
+    ]
+    assert not any("come and go" in warning for warning in run.tool["warnings"])
+
+
+def test_a_vdev_that_was_asked_for_by_name_begins_each_report(bring):
+    heading = HEADING.replace("pool ", "vdev ")
+    rows = "".join(f"    sdb         -      -      {n}      6  1.35K  1.77K\n" for n in (1, 2))
+    run = bring("zpool.txt", f"# zpool iostat -vy tank sdb 5\n{heading}{rows}")
+    assert run.sql("SELECT t, subject, value FROM observations WHERE run_id = $1 AND name = 'reads' ORDER BY t") == [
+        (0, "sdb", 1), (5, "sdb", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"zpool iostat 5\n…\n{HEADING}{MIRRORS}", "line 2 of zpool.txt: it stands for lines that were left out"),
+        (f"1 second:\nzpool iostat -y 1\n{HEADING}{MIRRORS}", "'1 second:' is no line of zpool iostat; take off"),
+        (f"{HEADING}{MIRRORS}tank  1K  2K  3  4  5  6{' ' * 90}tank  1K  2K  3  4  5  6\n", "2 rows stand in it side by"),
+        (f"    sdd         -      -      2      6  1.82K  1.77K\n{HEADING}{MIRRORS}", "no pool stands above it"),
+    ],
+)
+def test_zpool_iostat_that_is_not_whole_says_why(bring, text, says):
+    with pytest.raises(UserError, match=says):
+        bring("zpool.txt", text.format(1, 2))
+
+
+def test_the_screen_of_watch_is_one_report(bring):
+    screen = f"Every 1.0s: zpool iostat -v tank            nas: Sun Jul  5 10:11:12 2015\n\n{HEADING}{MIRRORS.format(5, 2)}"
+    run = bring("zpool.txt", screen)
+    assert run.report.series[0]["series"] == "zpool.vdevs_since_import"
+    assert run.sql("SELECT value FROM params WHERE run_id = $1 AND name = 'zpool iostat.command'")[0][0].strip('"') == (
+        "zpool iostat -v tank")
+
+
+def test_a_name_on_a_line_of_its_own_belongs_to_the_numbers_below(bring):
+    """So sysstat 10 and 11 print it with -h."""
+    rows = "".join(f"{name}\n{'':18}0.25     0.05    3.90  {w}     0.14     4.54    60.41     0.65    4.11   2.30  36.53\n"
+                   for name, w in (("sda", 154.66), ("sdb", 154.84)))
+    run = bring("iostat.txt", f"# iostat -xmhy 5\n{DISKS}{rows}\n{DISKS}{rows}\n")
+    assert of_disks(run) == [(0, "sda", 154.66), (0, "sdb", 154.84), (5, "sda", 154.66), (5, "sdb", 154.84)]
+
+
+def test_a_device_that_comes_again_begins_a_report(bring):
+    """As grep leaves them: one heading above rows of many reports."""
+    row = "sda  0.25  0.05  3.90  {}  0.14  4.54  60.41  0.65  4.11  2.30  36.53\n"
+    run = bring("iostat.txt", f"# iostat -xmy 2 sda\n{DISKS}{''.join(row.format(n) for n in (1, 2, 3))}")
+    assert of_disks(run) == [(0, "sda", 1), (2, "sda", 2), (4, "sda", 3)]
+
+
+def test_iostat_of_2005_has_no_steal_and_two_units(bring):
+    text = """avg-cpu:  %user   %nice    %sys %iowait   %idle
+            0.10    0.00   21.85   58.55   19.50
+
+Device:    rrqm/s wrqm/s   r/s   w/s  rsec/s  wsec/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util
+sdc        8276.90   0.00 267.10  0.30 68352.00    2.40 34176.00     1.20   255.90     1.95    7.29   3.74 100.02
+
+"""
+    run = bring("iostat.txt", f"`iostat -xky 10`\n{text}")
+    values = run.sql("SELECT name, value, unit FROM observations WHERE run_id = $1 ORDER BY name")
+    assert [row for row in values if "bandwidth" in row[0]] == [
+        ("read_bandwidth", 34176, "KiB/s"), ("write_bandwidth", 1.2, "KiB/s")]
+    assert [row[:2] for row in values if row[0].startswith("cpu")] == [
+        ("cpu.idle", 19.5), ("cpu.iowait", 58.55), ("cpu.nice", 0), ("cpu.system", 21.85), ("cpu.user", 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("(snip)\nsda 0 0 0 1 0 0 0 0 0 0 0\n", "it stands for lines that were left out"),
+        ("sda 0 0 0 1 0.1k 0 0 0 0 0 5.6%\n", "its numbers have units, as --human prints them"),
+    ],
+)
+def test_iostat_that_is_not_read_says_why(bring, rows, says):
+    with pytest.raises(UserError, match=says):
+        bring("iostat.txt", f"{DISKS}{rows}\n")
+    with pytest.raises(UserError, match="'14:00:01' is a time without a date"):
+        bring("other.txt", f"14:00:01\n{DISKS}sda 0 0 0 1 0 0 0 0 0 0 0\n")
+
+
+def test_a_quotation_with_parts_left_out_is_one(bring):
+    rows = f"> {DISKS}> sda 0 0 0 1 0 0 0 0 0 0 0\n"
+    with pytest.raises(UserError, match="stands for lines that were left out"):
+        bring("mail.txt", f"[...]\n{rows}[...]\n{rows}")
+
+
+# --- sysbench 1.1 -----------------------------------------------------------------------------------------------------
+
+OLTP = """SQL statistics:
+    queries performed:
+        read:                            4357
+        write:                           0
+        other:                           622
+        total:                           4979
+    transactions:                        311    (25.92 per sec.)
+    queries:                             4979   (414.92 per sec.)
+    ignored errors:                      0      (0.00 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+
+Throughput:
+    events/s (eps):                      25.9163
+    time elapsed:                        12.0002s
+    total number of events:              311
+
+Latency (ms):
+         min:                                    2.86
+         avg:                                   38.50
+         max:                                   91.11
+         95th percentile:                       50.10
+        999th percentile:                       88.63
+         sum:                                11973.50
+
+Threads fairness:
+    events (avg/stddev):           311.0000/0.00
+    execution time (avg/stddev):   11.9735/0.00
+"""
+FILES = """sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)
+
+Number of threads: 4
+Doing random r/w test
+Threads started!
+
+Throughput:
+         read:  IOPS=1857.00 29.02 MiB/s (30.43 MB/s)
+         write: IOPS=1238.00 19.34 MiB/s (20.28 MB/s)
+         fsync: IOPS=3968.59
+
+Latency (ms):
+         min:                                  0.00
+         avg:                                  0.14
+         max:                                 38.67
+         95th percentile:                      0.40
+         sum:                               9921.26
+"""
+
+
+def test_the_summary_of_sysbench_11(bring):
+    run = bring("sysbench.txt", OLTP)
+    names = ("elapsed", "events", "eps", "tps", "response.p95", "response.p99_9")
+    assert [run[f"sysbench.{name}"] for name in names] == [12.0002, 311, 25.9163, 25.92, 50.1, 88.63]
+    assert (run.tool["dialect"], run.tool["load"]) == ("1.1", "unknown")
+    assert all(check["agrees"] for check in run.tool["checks"])
+
+
+def test_files_of_sysbench_11_end_with_response_times(bring):
+    run = bring("sysbench.txt", FILES)
+    names = ("reads", "writes", "fsyncs", "read_bandwidth", "write_bandwidth")
+    assert [run[f"sysbench.{name}"] for name in names] == [1857, 1238, 3968.59, 29.02, 19.34]
+    assert run.tool["load"] == "closed"
+    with pytest.raises(UserError, match="no end of its summary"):
+        bring("cut.txt", FILES[: FILES.index("         sum")])
+
+
+@pytest.mark.parametrize("text", [OLTP, FILES.partition("\n")[2], OLTP.replace("Throughput:\n    events/s", "x:\n    x")])
+def test_two_summaries_of_sysbench_are_two_runs(bring, text):
+    """Without a banner, too, the second is not passed over."""
+    with pytest.raises(UserError, match="the summary of a second run stands in line"):
+        bring("sysbench.txt", f"before\n{text}after\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    12.7 |                          1\n\nFile operations:\n    reads/s:                      0.00\n",
+        "[ 51.0s ] thds: 2 tps: 5.5 qps: 9.1 (r/w/o: 7.4/1.2/0.5) lat (ms,95%): 9.78 err/s: 0.00 reconn/s: 0.00\n",
+    ],
+)
+def test_a_part_of_sysbench_is_called_so(bring, text):
+    with pytest.raises(UserError, match="no end of its summary"):
+        bring("sysbench.txt", text)
+    assert bring("sysbench.txt", text, partial=True).tool["tool"] == "sysbench"
+
+
+# --- fio, FileBench, pgbench ------------------------------------------------------------------------------------------
+
+
+def test_sizes_of_fio_with_a_blank_or_without_bytes(bring):
+    old = bring("old.txt", "a: (groupid=0, jobs=1): err= 0: pid=2114: Tue Jul 24 07:41:42 2012\n"
+                           "  read : io=102120KB, bw=618740 B/s, iops=151 , runt=169006msec\n"
+                           "     issued    : total=r=25530/w=0/d=0, short=r=0/w=0/d=0\n")
+    assert (old["fio.a.read.bytes"], old["fio.a.read.bandwidth"]) == (102120 * 1024, 618740)
+    clients = bring("clients.txt", "All clients: (groupid=0, jobs=16): err= 0: pid=0: Wed Jun  3 22:10:46 2020\n"
+                                   "  read: IOPS=30.1k, BW=29.4Gi (31.6G)(8822GiB/300044msec)\n"
+                                   "     issued rwts: total=9033728,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n")
+    assert clients["fio.all_clients.read.bandwidth"] == 29.4 * 2**30
+    assert all(check["agrees"] for check in clients.tool["checks"])
+
+
+def test_a_result_of_fio_without_its_job_is_called_fio(bring):
+    with pytest.raises(UserError, match="has no result of a job"):
+        bring("o.txt", "fio-2.14\n  ...\n  write: io=8192.9MB, bw=42249KB/s, iops=10562, runt=198569msec\n")
+
+
+@pytest.mark.parametrize(
+    "before", ["20:22:23 DEBUG| [stdout] ", "[2024-03-05T06:07:08.123Z] ", "Mar  5 06:07:08 db1 bench[4242]: "])
+def test_what_a_runner_or_the_journal_writes_before_lines_is_taken_off(bring, before):
+    lines = ("a: (groupid=0, jobs=1): err= 0: pid=5178: Wed May 12 11:01:45 2021",
+             "  write: IOPS=19, BW=19.0MiB/s (19.9MB/s)(39.0MiB/2052msec); 0 zone resets",
+             "     issued rwts: total=0,39,0,0 short=0,0,0,0 dropped=0,0,0,0")
+    assert bring("o.txt", "".join(f"{before}{line}\n" for line in lines))["fio.a.write.operations"] == 39
+
+
+def test_two_runs_of_filebench_are_no_intervals_of_one(bring):
+    run = ("9.0: Run took {0} seconds...\n9.0: Per-Operation Breakdown\n"
+           "closefile1           13804ops       46ops/s   0.0mb/s      0.0ms/op [0.00ms -  0.38ms]\n"
+           "9.0: IO Summary: 13804 ops 46.010 ops/s 0/0 rd/wr   0.0mb/s   0.0ms/op\n")
+    with pytest.raises(UserError, match="a second run took its time in line"):
+        bring("fb.txt", run.format(300) + run.format(266))
+
+
+def test_a_summary_of_pgbench_that_lost_its_lines_is_refused(bring):
+    line = ("transaction type: <builtin: TPC-B (sort of)> number of clients: 10 number of transactions actually processed: "
+            "10000/10000 tps = 85.184871 (including connections establishing)\n")
+    with pytest.raises(UserError, match="so ends of lines are lost"):
+        bring("page.txt", line)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("      tty            ada0             cpu\n tin  tout  KB/t tps  MB/s  us ni sy in id\n", "iostat of Solaris"),
+        ("  r/s   w/s  Mr/s  Mw/s ractv wactv\n 66.3  32.4   0.4   0.4   0.0   0.0\n", "vfsstat"),
+        ("Total DISK READ :       6.55 M/s | Total DISK WRITE :     508.57 K/s\n", "iotop"),
+        ("fio Disk Speed Tests (Mixed R/W 50/50) (Partition /dev/vda3):\n", "a script around fio"),
+        ("CPU BOGOMIPS:      57602.16\nFSYNCS/SECOND:     78.51\n", "pveperf"),
+    ],
+)
+def test_tools_of_the_field_are_called_by_their_names(bring, text, name):
+    with pytest.raises(UserError, match=f"^o.txt is output of {name}"):
+        bring("o.txt", text)
