@@ -7,7 +7,7 @@ import base64
 import re
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from IPython.display import HTML
 
@@ -53,13 +53,14 @@ def entries() -> list[Entry]:
 
 
 def _entry(planned: Plan, rows: list[results_tables.Row], answers: list[str], time: str) -> Entry:
+    of_notebook: dict[str, Any] = {"name": planned.name, "rows": rows, "in_short": answers, "time": time}
     if not done_before(planned):
         figure = PAPER / "readme.png" if planned.name == "90_model_vs_zfs" else None
-        return Entry(planned.name, rows, answers, time, False, "", figure)
+        return Entry(**of_notebook, here=False, verdict="", figure=figure)
     names = [figure["name"] for figure in lines(planned.folder / FIGURES)]
     face = next((name for name in (FACES.get(planned.name), *names) if name in names), None)
     figure = face and planned.folder / "figures" / f"{face}-column.png"
-    return Entry(planned.name, rows, answers, time, True, scoreboard.verdict(planned), figure)
+    return Entry(**of_notebook, here=True, verdict=scoreboard.verdict(planned), figure=figure)
 
 
 def show() -> HTML:

@@ -34,8 +34,8 @@ def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
 
 
 def show_all(as_json: bool, out: Console) -> None:
-    """The notebooks of the study with their defaults, their kept ensembles, notebooks of the user's own as they were run
-    last, and imports that an older version has read."""
+    """The notebooks of the study with their defaults, their kept ensembles, and notebooks of the user's own as they were run
+    last. Imports that an older version has read follow."""
     from study.store import store  # brings DuckDB along
     _give([*map(state_of, all_plans()), *_own(), *_ensembles(), *_older_imports()], as_json, out)
     if damage := store.damage():

@@ -47,7 +47,8 @@ def test_status_takes_the_time_that_the_notebook_itself_tells(runs):
 
 
 def test_a_verdict_is_shown_as_text():
-    entry = overview.Entry("90_model_vs_zfs", [("<Question>", "–", "1", "–")], [], "40 s", True, "exact & <done>", None)
+    entry = overview.Entry(name="90_model_vs_zfs", rows=[("<Question>", "–", "1", "–")], in_short=[], time="40 s", here=True,
+                           verdict="exact & <done>", figure=None)
     shown = overview.table([entry])
     assert "Verdict of the run here: exact &amp; &lt;done&gt;" in shown
     assert "&lt;Question&gt;:</b> simulated: 1." in shown

@@ -76,7 +76,8 @@ def test_a_handful_is_simulated_and_all_others_are_read(ensemble, capsys):
     assert "9 of 12 cases are read from data/ensembles/squares.parquet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("seconds", "n"), [(0, HANDFUL), (12 * 3, HANDFUL), (12 * 4, HANDFUL - 1), (12 * 500, 1)])
+@pytest.mark.parametrize(("seconds", "n"), [
+    (0, HANDFUL), (12 * 1.6, HANDFUL), (12 * 2, HANDFUL - 1), (12 * 500, 1)])
 def test_of_calls_that_take_long_there_are_fewer_and_always_one(ensemble, seconds, n):
     kept.write(ensemble.file, kept.read(ensemble.file), kept.facts(ensemble.file) | {kept.SECONDS: str(seconds)})
     again = Counted()
