@@ -48,7 +48,8 @@ OF_ZFS = (
     (r"NAME\s+PROPERTY\s+VALUE\s+SOURCE", "properties that `zfs get` prints", "[files] has record_kib for recordsize, "
      "compress_ratio, primarycache, logbias and sync"),
     (r"NAME\s+SIZE\s+ALLOC\s+FREE\b", "what `zpool list` prints", "[pool] has fill for CAP and fragmentation for FRAG"),
-    (r"\s*pool: \S+\s*$", "what `zpool status` prints", "[pool.data], [pool.log] and [pool.cache] have the devices"),
+    (r"\s*state: (?:ONLINE|DEGRADED|FAULTED|OFFLINE|UNAVAIL|REMOVED|SUSPENDED)\s*$", "what `zpool status` prints",
+     "[pool.data], [pool.log] and [pool.cache] have the devices"),
 )
 WITH_UNIT = re.compile(r"(\d*)(kB|MB|B|us|ms|s|min)")      # of pg_settings
 FEWEST = 3      # rows of a table, below which it is none

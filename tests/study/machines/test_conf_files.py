@@ -132,6 +132,7 @@ def test_statements_and_options_are_settings(tmp_path, text, settings):
     ('FROM postgres:17\nCMD ["postgres", "-c", "wal_compression=lz4"]\n', {"wal_compression": "lz4"}),
     ("kind: Service\n---\nspec:\n  postgresql:\n    parameters:\n      shared_buffers: 256MB\n      jit: off\n",
      {"shared_buffers": "256MB", "jit": "off"}),
+    ("volume:\n  pool: tank\ndb:\n  command: postgres -c fsync=off\n", {"fsync": "off"}),
     ("- skip-innodb_doublewrite\n- innodb_use_native_aio=0\n",
      {"skip-innodb_doublewrite": "on", "innodb_use_native_aio": "0"})])
 def test_settings_of_containers_and_clusters_are_read(tmp_path, text, settings):
