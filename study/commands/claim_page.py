@@ -118,7 +118,8 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
            if content[kind]},
         "grade": content["grade"] + committed, "why": content["why"],
         **{name: content[key] for name, key in BESIDE.items() if content[key] != content["grade"]},
-        "in short": content["in_short"], "follows from": content["follows_from"], "notebook": content["notebook"]}
+        "in short (committed)": content["in_short"],
+        "follows from": content["follows_from"], "notebook": content["notebook"]}
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
 
 

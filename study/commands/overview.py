@@ -86,7 +86,8 @@ def _time(entry: Entry) -> str:
 def _came_out(entry: Entry) -> str:
     answers = [f"<b>{escape(question)}</b> {escape(_answer(*came_out))}" if question.endswith("?") else
                f"<b>{escape(question)}:</b> {escape(_results(*came_out))}" for question, *came_out in entry.rows]
-    return "<br>".join([*answers, *map(escape, entry.in_short), f"<i>{_where(entry)}</i>"])
+    in_short = [f"In short, by committed results: {escape(text)}" for text in entry.in_short]
+    return "<br>".join([*answers, *in_short, f"<i>{_where(entry)}</i>"])
 
 
 def _where(entry: Entry) -> str:

@@ -16,15 +16,15 @@ from study.runs.folder import MANIFEST, manifest
 from study.runs.plan import Plan, all_plans, done_before, missing, plan
 from study.words import counted
 
-ENSEMBLE, IMPORT = "ensemble ", "import "
+NOTEBOOK, ENSEMBLE, IMPORT = "notebook", "ensemble", "import"
 
 
 class State(NamedTuple):
-    """Of a notebook with its parameters, of a kept ensemble (ENSEMBLE and its name), or of an import (IMPORT and its
-    label)."""
+    """Of a notebook with its parameters, of a kept ensemble, or of an import, which is known by its label."""
     name: str
     state: str
     minutes: float | None       # that it would run; None if it would not, or if it is not known
+    kind: str = NOTEBOOK
 
 
 def show(plans: Iterable[Plan], as_json: bool, out: Console) -> None:
@@ -78,20 +78,20 @@ def _ensembles() -> list[State]:
 def _state_of_ensemble(name: str) -> State:
     from study.ensembles import kept  # brings Arrow and Numba along
     file = kept.file_of(name)
-    label = f"{ENSEMBLE}{name}"
     if not file.exists():
-        return State(label, "not kept: simulated whole", None)
+        return State(name, "not kept: simulated whole", None, ENSEMBLE)
     of_file = kept.facts(file)
     if kept.is_current(of_file):
-        return State(label, "kept, of the code and data of today", None)
+        return State(name, "kept, of the code and data of today", None, ENSEMBLE)
     minutes = int(of_file[kept.SECONDS]) / 60
-    return State(label, f"of older code or data: simulated whole, in {_in_words(minutes)} of one processor", minutes)
+    return State(name, f"of older code or data: simulated whole, in {_in_words(minutes)} of one processor", minutes,
+                 ENSEMBLE)
 
 
 def _older_imports() -> list[State]:
     """An import of today's reading needs no line."""
     from study.ingest import imports  # brings Arrow along
-    return [State(f"{IMPORT}{known['label']}", f"{imports.OLDER}; delete {folder} and import its files again", None)
+    return [State(known["label"], f"{imports.OLDER}; delete {folder} and import its files again", None, IMPORT)
             for known, folder in imports.kept() if imports.is_older(known)]
 
 
@@ -119,23 +119,23 @@ def _give(states: list[State], as_json: bool, out: Console) -> None:
 
 
 def _say(states: list[State], out: Console) -> None:
-    notebooks = [state for state in states if not state.name.startswith((ENSEMBLE, IMPORT))]
+    notebooks = [state for state in states if state.kind == NOTEBOOK]
     if of_study := [state for state in notebooks if state.name in catalogue.STUDY]:
         out.print(_of_notebooks(of_study))
     for state in notebooks:
         if state.name not in catalogue.STUDY:
             takes = "" if state.minutes is None else f"; would take {_in_words(state.minutes)}"
             out.print(f"{state.name}\n  {state.state}{takes}", soft_wrap=True)
-    if kept := [state for state in states if state.name.startswith(ENSEMBLE)]:
+    if kept := [state for state in states if state.kind == ENSEMBLE]:
         shown = console.table("kept ensemble", "state", whole="kept ensemble")
         for state in kept:
-            shown.add_row(state.name.removeprefix(ENSEMBLE), state.state)
+            shown.add_row(state.name, state.state)
         out.print(shown)
     for state in states:
-        if state.name.startswith(IMPORT):
-            out.print(f"{state.name}\n  {state.state}", soft_wrap=True)
+        if state.kind == IMPORT:
+            out.print(f"{IMPORT} {state.name}\n  {state.state}", soft_wrap=True)
     to_run = [state.minutes for state in notebooks if state.minutes is not None]
-    whole = [state.minutes for state in states if state.name.startswith(ENSEMBLE) and state.minutes is not None]
+    whole = [state.minutes for state in states if state.kind == ENSEMBLE and state.minutes is not None]
     besides = f"; the {counted(len(whole), 'ensemble')} of older code or data: {_in_words(sum(whole))} more" if whole else ""
     if to_run:
         out.print(f"{len(to_run)} of {len(notebooks)} would run, one after another in {_in_words(sum(to_run))}{besides}",

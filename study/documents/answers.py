@@ -3,7 +3,8 @@
     for answer in answers.filled(numbers):      # {'<notebook>/<metric>': value}
         answer.claim, answer.text
 
-The words are written by hand, from what the notebooks find. Their numbers never are: a placeholder names each.
+The words are written by hand, from what the notebooks find. Numbers of ours are filled in: a placeholder names each.
+Printed numbers, tolerances and sizes are typed.
 """
 import re
 import tomllib
@@ -49,9 +50,17 @@ def read() -> list[Answer]:
 
 
 def filled(numbers: Mapping[str, float]) -> list[Answer]:
-    """With `numbers` in place of their names: the answers for which all of these are there."""
-    return [answer._replace(**{part: _filled(getattr(answer, part), numbers) for part in PARTS})
-            for answer in read() if numbers.keys() >= {name for name, _ in NUMBER.findall(answer.text)}]
+    """With `numbers` in place of their names: the answers of whose notebooks there are numbers. UserError, one sentence, for
+    a name that such a notebook does not have."""
+    have, made = {name.partition("/")[0] for name in numbers}, []
+    for answer in read():
+        missing = [name for name, _ in NUMBER.findall(answer.text) if name not in numbers]
+        if unknown := [name for name in missing if name.partition("/")[0] in have]:
+            raise UserError(f"{FILE} asks for '{unknown[0]}', which its notebook does not record; mend the answer to "
+                            f"'{answer.claim}'")
+        if not missing:
+            made.append(answer._replace(**{part: _filled(getattr(answer, part), numbers) for part in PARTS}))
+    return made
 
 
 def _filled(text: str, numbers: Mapping[str, float]) -> str:

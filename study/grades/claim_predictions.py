@@ -24,6 +24,7 @@ from study.ensembles.ensembles import AFTER, BEFORE
 from study.ensembles.intervals import Interval
 from study.grades import grading, remaining_draws
 from study.runs import record
+from study.words import counted
 
 
 def of_notebook(notebook: str, runs: str = "") -> list[claims.Claim]:
@@ -96,7 +97,7 @@ def what_decides(results: pd.DataFrame, known: priors.Known, notebook: str, labe
             rows += [(claim.id, "; ".join(conditions))] if conditions else []
             n_others += not conditions
     if n_others:
-        rows.append((f"the other {n_others}" if rows else f"all {n_others}", "no condition by itself"))
+        rows.append((f"{'the other' if rows else 'all'} {counted(n_others, 'claim')}", "no condition by itself"))
     return pd.DataFrame(rows, columns=["claim", "decided by"])
 
 

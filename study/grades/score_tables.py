@@ -19,7 +19,7 @@ def shown(scores: pd.DataFrame, digits: int = 2, thousands: str = "") -> Styler:
         return f"{rounded:,.{digits}f}".replace(",", thousands).replace("-", "−")
 
     def between(low: float, high: float) -> str:
-        return "" if pd.isna(low) else f"{number(low)} to {number(high)}"
+        return "" if pd.isna(low) or pd.isna(high) else f"{number(low)} to {number(high)}"
 
     cells: dict[str, object] = {"claim": scores.claim, "published": scores.published.map(number)}
     for kind, name in KINDS.items():

@@ -30,7 +30,7 @@ from study.words import counted
 
 IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase, measured)
 FOLDER = "imported"  # below the folder of runs
-VERSION = 2  # of what is kept; a change of an importer that changes numbers raises it
+VERSION = 3  # of what is kept; a change of an importer that changes numbers raises it
 OLDER = "imported by an older version of the study, which read some outputs otherwise"
 OK, PARTIAL = "ok", "partial"  # status of a run
 IMPOSSIBLE = (ValueError, ArithmeticError, pa.ArrowException)  # of what is no number, date or text after all
@@ -130,7 +130,7 @@ def _refuse_beside_an_older_reading(inputs: dict[str, str], home: Path) -> None:
     """The same run twice in the store would count twice."""
     for path in sorted(home.glob(f"*/{MANIFEST}")):
         known = manifest(path.parent)
-        if known and is_older(known) and known["of_files"] == inputs:
+        if known and is_older(known) and sorted(known["of_files"].values()) == sorted(inputs.values()):
             raise UserError(f"these files are there as '{known['label']}', {OLDER}; delete {path.parent} and import them "
                             "again")
 

@@ -111,7 +111,8 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
     wrapped, waiting = False, list[str]()  # whether the heading goes on in a second line; words of a row that is not whole
     for n, line in text.lines(source.path):
         words = line.split()
-        if waiting and (not words or words[0] in ("Device", "Device:", "avg-cpu:")):
+        has_own_name = not wrapped and len(words) > len(columns)
+        if waiting and (not words or words[0] in ("Device", "Device:", "avg-cpu:") or has_own_name):
             reading.refuse(source.name, n, f"the row of {waiting[0][:40]} before it is not whole")
             waiting = []
         if not words:

@@ -23,7 +23,7 @@ HEAD = 2**14  # characters that tell what a file is
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-OMISSION = re.compile(r"[\[(<* ]*(?:\.{3,}|…|snip(?:ped)?|\.{2,} ?\w+ ?\.{2,})[\])>* ]*", re.I)  # of whoever quotes
+OMISSION = re.compile(r"[\[(<* ]*(?:\.{3,}|…|snip(?:ped)?|\.{2,} ?[\w ]+ ?\.{2,})[\])>* ]*", re.I)  # of whoever quotes
 OMITTED = "it stands for lines that were left out, so reports are missing; give the whole output"
 FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*")  # of Markdown
 BEFORE = [  # what others write before each line of a tool
@@ -37,6 +37,7 @@ BEFORE = [  # what others write before each line of a tool
         r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:\[]{1,80}(?:\[\d+\])?:(?: |$)",  # syslog, journalctl
     )
 ]
+INTERVAL = re.compile(r"\d{1,6}(?:\.\d{1,6})?")
 MOST = 0.9  # of lines that are not empty: so many begin alike where somebody wrote before them
 PROMPT = r"(?:\[[^\]]{1,80}\][\w.@:~/-]{0,80}|[\w.@:~/+()-]{0,120})\s?[$#%>❯➜](?:\s|$)"
 WITH = r"(?:\w+=\S+|sudo(?:\s+-u\s+\S+)?|time|nohup|timeout\s+\S+|stdbuf(?:\s+-\S+)+)"  # what may stand before a command
@@ -72,7 +73,7 @@ def _cleaner(beginning: str) -> Callable[[str], str] | None:
     rows = [COLOURS.sub("", row) for row in beginning.split("\n") if row.strip() and not is_omission(row)]
     before = next((shape for shape in BEFORE if rows and sum(map(bool, map(shape.match, rows))) >= MOST * len(rows)), None)
     rows = [before.sub("", row, count=1) if before and before.match(row) else row for row in rows]
-    margin = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip()), default=0)
+    margin = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip() and not is_prompt(row)), default=0)
     if before is None and not margin and not any(mark in beginning for mark in ("\x1b[", "\xa0", "```", "~~~")):
         return None
 
@@ -103,8 +104,15 @@ def is_prompt(line: str) -> bool:
 
 
 def interval_of(words: list[str]) -> float | None:
-    """Seconds between reports, of the words of a command: the first number, as `[interval [count]]`. None if it has none."""
-    return next((float(word) or None for word in words if re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", word)), None)
+    """Seconds between reports, of the words of a command that ends in `[interval [count]]`, or has devices behind that. None
+    if it has none."""
+    at = next((i for i, word in enumerate(words) if INTERVAL.fullmatch(word) and not _is_of_option(words, i)), None)
+    return None if at is None else float(words[at]) or None
+
+
+def _is_of_option(words: list[str], i: int) -> bool:
+    """Whether a number stands behind an option that takes a value, and so is a name: `iostat -g 3 1`."""
+    return i > 0 and words[i - 1] in ("-g", "-p", "-j", "--pretty")
 
 
 def has_option(words: list[str], letter: str) -> bool:

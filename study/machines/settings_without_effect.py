@@ -36,7 +36,7 @@ POSTGRES = _by(NOT_FELT["postgres"], """
     wal_log_hints max_wal_senders archive_mode allow_alter_system allow_in_place_tablespaces
     allow_system_table_mods application_name array_nulls backslash_quote backtrace_functions bonjour
     bonjour_name bytea_output check_function_bodies client_connection_check_interval client_encoding
-    client_min_messages commit_timestamp_buffers compute_query_id config_file createrole_self_grant
+    client_min_messages commit_timestamp_buffers compute_query_id createrole_self_grant
     data_directory data_directory_mode data_sync_retry datestyle db_user_namespace debug_assertions
     debug_discard_caches debug_logical_replication_streaming debug_parallel_query
     default_table_access_method default_tablespace default_toast_compression default_with_oids
@@ -144,7 +144,7 @@ INNODB = _by(NOT_FELT["innodb"], """
     tcp_keepalive_probes tcp_keepalive_time tcp_nodelay temp_pool time_format unix_socket
     use_stat_tables user_variables userstat version_compile_machine version_compile_os
     version_malloc_library version_source_revision version_ssl_library""")
-INCLUDED = _by(NOT_READ, "include include_dir include_if_exists includedir")
+INCLUDED = _by(NOT_READ, "include include_dir include_if_exists includedir config_file defaults_file defaults_extra_file")
 NAMES = {"postgres": POSTGRES | INCLUDED, "innodb": INNODB | INCLUDED}
 # Names that begin so. Those that are simulated, or matter, are looked for before.
 PREFIXES = {

@@ -45,7 +45,8 @@ OF_A_METASLAB = re.compile(rf"\bmetaslab\s+{COUNT}\s+offset\b|^\W*metaslab\s+{CO
 OF_LOG_SPACE_MAPS = re.compile(r".*\bms_unflushed_phys\b|\s*unflushed txg=")
 HEADER = re.compile(rf"\s*metaslabs\s+({COUNT})\s+offset\b")
 VDEV = re.compile(rf"\s*vdev\s+({COUNT})\b(?:\s+(special|dedup|log)\b)?")
-SPACE_MAP_END = re.compile(r"\s*smp_alloc = 0x[0-9a-f]+$")       # since 0.8 the last line of a metaslab
+SPACE_MAP_END = re.compile(r"\s*smp_alloc = 0x[0-9a-f]+$")       # since 0.8 the last line of a metaslab that has a space map
+FLUSHED = re.compile(r"\s*unflushed txg=")                         # with log space maps the last line of any
 SLAB = re.compile(rf"\s*metaslab\s+({COUNT})\s+offset\s+({OFFSET})\s+spacemap\s+({COUNT})\s+free\s+({NUMBER})\s*$")
 BROKEN = re.compile(rf"\s*metaslab\s+{COUNT}\b")
 OLD_SLAB = re.compile(rf"\s+({OFFSET})\s+({COUNT})\s+({NUMBER})\s*$")
@@ -197,7 +198,7 @@ def _with_line(slab: Slab, line: str, source: str | None) -> Slab:
         largest_bytes = _bytes(match[2], "largest segment")
         return slab._replace(n_segments=int(match[1]), largest_bytes=largest_bytes, free_pct=int(match[3]))
     if OF_LOG_SPACE_MAPS.match(line):
-        return slab._replace(has_log=True)
+        return slab._replace(has_log=True, is_whole=slab.is_whole or bool(FLUSHED.match(line)))
     if SPACE_MAP_END.match(line):
         return slab._replace(is_whole=True)
     match = BUCKET.match(line)

@@ -125,11 +125,14 @@ def over_printed(scores: pd.DataFrame) -> pd.DataFrame:
                          "from": (allowed.low / allowed.value).to_numpy(), "to": (allowed.high / allowed.value).to_numpy()})
 
 
+SHOWN = {"us": "µs"}     # units of claims, for readers
+
+
 def shown(scores: pd.DataFrame) -> pd.DataFrame:
     """For readers: claim, what it says, as printed, 5, 50 and 95 % of what is simulated, unit, grade."""
-    by_id, units = {claim.id: claim for claim in claims.read()}, claims.targets().set_index("claim_id").unit
+    by_id, units = {claim.id: claim for claim in claims.read()}, claims.targets().set_index("claim_id").unit.replace(SHOWN)
     return pd.DataFrame([(row["claim"], by_id[row["claim"]].text, by_id[row["claim"]].printed, row["unfitted 5 %"],
-                          row["unfitted 50 %"], row["unfitted 95 %"], units[row["claim"]].replace("us", "µs"), row["grade"])
+                          row["unfitted 50 %"], row["unfitted 95 %"], units[row["claim"]], row["grade"])
                          for row in scores.to_dict("records")],
                         columns=["claim", "what", "printed", "5 %", "50 %", "95 %", "unit", "grade"])
 

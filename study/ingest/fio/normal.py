@@ -15,6 +15,7 @@ from study.ingest import text
 from study.ingest.fio.units import DIRECTIONS, TOGETHER, numbered
 from study.ingest.reading import Damaged, Reading, Source, slug
 
+BEGINS = re.compile(r"\s*(?:read|write|trim)\s*: (?:IOPS=|io=)")
 BANNER = re.compile(r"fio-(\d\S*)")
 STARTED = re.compile(r"\s*(?P<name>\S.*?): \(g=\d+\): (?P<options>rw=.*)")
 JOB = re.compile(r"\s*(?P<name>\S.*?): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err= ?(?P<error>\d+)\b.*?: pid=(?P<pid>-?\d+).*")
@@ -59,7 +60,10 @@ class Job:
 
 def is_of_people(head: str) -> bool:
     """Whether a beginning is of this form."""
-    return any(shape.fullmatch(line.rstrip()) for line in head.splitlines() for shape in (JOB, STARTED, BANNER, NEW, OLD))
+    rows = [line.rstrip() for line in head.splitlines()]
+    if any(shape.fullmatch(row) for row in rows for shape in (JOB, STARTED, NEW, OLD)):
+        return True
+    return any(map(BANNER.fullmatch, rows)) and any(map(BEGINS.match, rows))    # the version alone is no output
 
 
 def read(reading: Reading, source: Source) -> None:
@@ -105,7 +109,7 @@ def read(reading: Reading, source: Source) -> None:
         elif job is not None and (match := ISSUED.fullmatch(line)):
             counts = match.groups()[:3] if match[1] else match.groups()[3:]
             job.issued = {name: float(count) for name, count in zip(DIRECTIONS, counts, strict=True) if count}
-        elif job is not None and re.match(r"\s*(read|write|trim)\s*: (IOPS=|io=)", line):
+        elif job is not None and BEGINS.match(line):
             reading.refuse(source.name, n, "it begins as I/Os of a job and does not go on so")
         elif match := DISK.fullmatch(line):
             for key, of_disk in (("read_ios", "requests"), ("write_ios", "requests"), ("util", "%")):

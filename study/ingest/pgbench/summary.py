@@ -74,7 +74,7 @@ def read(reading: Reading, source: Source) -> bool:
         if line.startswith("progress: "):
             reading.refuse(source.name, n, "it begins as a line of progress and does not go on so")
             continue
-        if PROCESSED in line and not line.startswith((PROCESSED, f" - {PROCESSED}")):
+        if PROCESSED in line and not line.lstrip().startswith((PROCESSED, f"- {PROCESSED}")):
             raise Damaged(
                 f"line {n} of {source.name} has more before '{PROCESSED}', so ends of lines are lost; "
                 "put each on a line of its own, as pgbench prints it"

@@ -15,6 +15,7 @@ from study.runs.catalogue import find
 from study.runs.plan import plan
 from study.runs.runner import run
 from study.store import store
+from study.words import counted
 
 PREDICTS = """from study.runs import record
 record.prediction('oltp-gain', (1.19, 1.22, 1.25), (1.15, 1.2, 1.25))
@@ -111,7 +112,7 @@ def test_what_decides_is_said_by_name_and_value():
     table = claim_predictions.what_decides(results, known, of, labels).set_index("claim")["decided by"]
     assert table["oltp-gain"] == f"{of_range.condition}: {high:.2g}; another choice"
     calm = claim_predictions.what_decides(results.assign(**{"after/summary.rate": 1.2}), known, of, labels)
-    assert calm.to_numpy().tolist() == [[f"all {len(table)}", "no condition by itself"]]
+    assert calm.to_numpy().tolist() == [[f"all {counted(len(table), 'claim')}", "no condition by itself"]]
 
 
 @pytest.mark.parametrize(("experiment", "of", "value", "text"), [

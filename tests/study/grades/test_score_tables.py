@@ -31,4 +31,6 @@ def test_what_no_claim_has_has_no_column():
     none = SCORES.assign(**{f"fitted {share}": None for share in ("5 %", "50 %", "95 %")})
     assert list(score_tables.shown(none).data) == [
         "claim", "published", score_tables.KINDS["unfitted"], "draws left", score_tables.LEFT, "grade", "by single changes"]
+    without_end = SCORES.assign(**{"left, high": [None, None]})
+    assert score_tables.shown(without_end).data[score_tables.LEFT].isna().all()
     assert "by single changes" not in score_tables.shown(SCORES.drop(columns="by single changes")).data

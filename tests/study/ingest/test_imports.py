@@ -32,14 +32,16 @@ def test_an_import_survives_the_store_and_comes_once(runs, study):
     assert "imported already, as 'a run'" in other.stderr
 
 
-def test_a_run_is_not_beside_the_reading_of_an_older_version(runs, study):
+def test_a_run_is_not_beside_the_reading_of_an_older_version(runs, study, tmp_path):
     """It would count twice. `study status` names what an older version has read."""
     [report] = json.loads(study("ingest", EXAMPLE, "--label", "a run", "--json").stdout)
     assert "a run" not in study("status").stdout
     of_2026 = Path(report["folder"]).rename(Path(report["folder"]).parent / ("0" * 16))
     known = json.loads((of_2026 / "manifest.json").read_text())
     (of_2026 / "manifest.json").write_text(json.dumps(known | {"version": imports.VERSION - 1, "run_id": of_2026.name}))
-    refused = study("ingest", EXAMPLE, "--label", "a run")
+    shutil.copytree(EXAMPLE, tmp_path / "copy")
+    (tmp_path / "copy" / "pgbench.txt").rename(tmp_path / "copy" / "of-pgbench.txt")
+    refused = study("ingest", tmp_path / "copy", "--label", "a run")
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
     assert f"these files are there as 'a run', {imports.OLDER}; delete {of_2026} and" in refused.stderr
     assert f"import a run\n  {imports.OLDER}" in study("status").stdout

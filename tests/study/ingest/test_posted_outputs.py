@@ -3,6 +3,7 @@
 import pytest
 
 from study.errors import UserError
+from study.ingest.fio import normal
 
 HEADING = """               capacity     operations    bandwidth
 pool        alloc   free   read  write   read  write
@@ -74,6 +75,17 @@ def test_a_name_on_a_line_of_its_own_belongs_to_the_numbers_below(bring):
     assert of_disks(run) == [(0, "sda", 154.66), (0, "sdb", 154.84), (5, "sda", 154.66), (5, "sdb", 154.84)]
 
 
+def test_a_version_of_fio_alone_is_no_output_of_fio():
+    assert not normal.is_of_people("fio-3.28\n")
+    assert normal.is_of_people("fio-3.28\n  read: IOPS=1, cut off")
+
+
+def test_a_margin_is_taken_off_below_a_prompt_without_one(bring):
+    rows = "".join(f"    {line}\n" for line in (HEADING + MIRRORS.format(5, 2)).splitlines())
+    run = bring("zpool.txt", f"root@nas:~# zpool iostat -v tank 5\n{rows}")
+    assert "tank/mirror#2" in {subject for subject, in run.sql("SELECT subject FROM observations WHERE run_id = $1")}
+
+
 def test_a_device_that_comes_again_begins_a_report(bring):
     """As grep leaves them: one heading above rows of many reports."""
     row = "sda  0.25  0.05  3.90  {}  0.14  4.54  60.41  0.65  4.11  2.30  36.53\n"
@@ -101,6 +113,7 @@ sdc        8276.90   0.00 267.10  0.30 68352.00    2.40 34176.00     1.20   255.
     ("rows", "says"),
     [
         ("(snip)\nsda 0 0 0 1 0 0 0 0 0 0 0\n", "it stands for lines that were left out"),
+        ("sda 0 0 0 1 0 0 0 0 0 0 0\nKilled\nsdb 0 0 0 1 0 0 0 0 0 0 0\n", "the row of Killed before it is not whole"),
         ("sda 0 0 0 1 0.1k 0 0 0 0 0 5.6%\n", "its numbers have units, as --human prints them"),
     ],
 )

@@ -132,6 +132,14 @@ def test_statements_and_options_are_settings(tmp_path, text, settings):
     ('FROM postgres:17\nCMD ["postgres", "-c", "wal_compression=lz4"]\n', {"wal_compression": "lz4"}),
     ("kind: Service\n---\nspec:\n  postgresql:\n    parameters:\n      shared_buffers: 256MB\n      jit: off\n",
      {"shared_buffers": "256MB", "jit": "off"}),
+    ("web:\n  command: gunicorn --workers=4\ncache:\n  command: redis-server --appendonly yes\n"
+     "db:\n  command: mariadbd --innodb-buffer-pool-size 4G --skip-log-bin\n",
+     {"innodb-buffer-pool-size": "4G", "skip-log-bin": "on"}),
+    ("bootstrap:\n  dcs:\n    postgresql:\n      parameters:\n        shared_buffers: 1GB\n        jit: off\n"
+     "postgresql:\n  parameters:\n    shared_buffers: 2GB\n", {"shared_buffers": "2GB", "jit": "off"}),
+    ("x-db: &db\n  command: postgres -c fsync=off\nprimary:\n  <<: *db\nreplica:\n  <<: *db\n", {"fsync": "off"}),
+    ('db:\n  command: ["-c", "shared_buffers = 2GB", "-c", "fsync=off"]\n', {"shared_buffers": "2GB", "fsync": "off"}),
+    ("FROM postgres:17\nCMD postgres -c fsync=off \\\n  -c jit=off\n", {"fsync": "off", "jit": "off"}),
     ("volume:\n  pool: tank\ndb:\n  command: postgres -c fsync=off\n", {"fsync": "off"}),
     ("- skip-innodb_doublewrite\n- innodb_use_native_aio=0\n",
      {"skip-innodb_doublewrite": "on", "innodb_use_native_aio": "0"})])
@@ -142,7 +150,9 @@ def test_settings_of_containers_and_clusters_are_read(tmp_path, text, settings):
 @pytest.mark.parametrize(("text", "match"), [
     ("a:\n  command: postgres -c fsync=off\nb:\n  command: mysqld --skip-log-bin\n", "a.command and b.command; give that"),
     ("command: postgres -c shared_buffers=${BUFFERS:-1GB}\n", "shared_buffers to .*, a variable whose value is not in it"),
-    ("command: postgres -B 1000 -c fsync=off\n", "with -B, which is not read"),
+    ('db:\n  command: ["postgres", "-c", "fsync", "-c", "jit=off"]\n', "with -c fsync, which is not read"),
+    ("db:\n  command: postgres -c 'fsync=off\n", "a quotation that does not end"),
+    ("command: postgres -B 1000 -c fsync=off\n", "with -B, 1000, which is not read"),
     ("  command: postgres -c fsync=off\n volumes:\n", "is no YAML from line 2 on"),
     ("options zfs zfs_arc_max=17179869184\n", "parameters of ZFS's module.*arc_max_mib for zfs_arc_max, in MiB"),
     ("NAME     PROPERTY    VALUE  SOURCE\ntank/pg  recordsize  8K     local\n", "record_kib for recordsize"),

@@ -238,6 +238,7 @@ def test_a_histogram_that_the_text_ends_in_is_not_taken(head):
 @pytest.mark.parametrize(("free", "end", "of_first"), [
     ("0.80M", "", ENDED),       # the rows have what is free
     ("30M", ENDED, ENDED),      # the line that ends a metaslab is there
+    ("30M", "\tFlush data:\n\tunflushed txg=0\n", ENDED),      # so it is of one without a space map
     ("30M", "", ""),            # an old zdb, which prints none
 ])
 def test_a_last_histogram_is_taken_where_nothing_tells_that_it_is_cut(free, end, of_first):
