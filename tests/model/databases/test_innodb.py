@@ -128,6 +128,7 @@ def redo_of_a_transaction(log_bin=0):
     return clustered + LOG_BEGIN + LOG_COMMIT + LOG_PREPARE * log_bin + 4 * SECONDARY_MARK + 2 * SECONDARY_INSERT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log_bin", [0, 1])
 def test_each_transaction_logs_the_same_and_commits_write_whole_blocks(log_bin):
     x = run(n_transactions=300, log_bin=log_bin)

@@ -178,6 +178,7 @@ def dirty_share(m):
     return m.pool[inno.N_DIRTY] / m.pool[inno.N_USED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "conf"), [
     ("8.4", {"io_capacity": 200}), ("8.4", {"io_capacity": 100, "io_capacity_max": 100, "max_dirty_pages_pct": 30.0}),
     ("5.4.2", {"io_capacity": 400, "log_file_bytes": 2**24}), ("5.4.0", {"max_dirty_pages_pct": 20.0})])

@@ -40,6 +40,7 @@ def n_dirty(m):
     return int((m.buffers.flags[1:] & DIRTY > 0).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conf", [{}, {"interval": 500}, {"interval": 200}, {"shared_buffers_bytes": 300 * PAGE_BYTES},
                                   {"interval": 400, "checkpoint_completion_target": 0.9}])
 def test_it_begins_with_what_a_long_run_from_clean_buffers_ends_with(conf):

@@ -55,6 +55,7 @@ def test_a_long_transfer_has_the_sustained_rate_and_a_track_the_instantaneous(sh
     assert rate(int(zones[-2, laid.BLOCK]), 128) == pytest.approx(sheet.inner_rate, rel=0.002)
 
 
+@pytest.mark.slow
 def test_sequential_reads_run_at_the_sustained_rate_thanks_to_read_ahead():
     def rate(sheet):
         disk, now = sheet_disk(sheet), 0

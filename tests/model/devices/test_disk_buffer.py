@@ -34,6 +34,7 @@ def flushed(disk, state, finished):
     return write_out(disk, state, 0, end)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(requests, st.sampled_from([1, 2, 3]))
 def test_a_buffered_disk_is_its_twin_sector_by_sector(gaps, segments):

@@ -195,6 +195,7 @@ def test_processors_do_what_a_naive_twin_does(n_cpus, n_threads):
     assert (ends, n_wakes) == of_twin(n_cpus, n_threads, 1)
 
 
+@pytest.mark.slow
 def test_the_mean_wait_of_customers_of_m_m_c_is_that_of_erlang():
     """Four processors, 75 % busy; 99.9 % limits of 20 batches."""
     n_cpus, n, service_ns = 4, 20_000, 10**6

@@ -245,6 +245,7 @@ def by_engine(metrics):
     return metrics.set_index("name").value.to_dict()
 
 
+@pytest.mark.slow
 def test_both_engines_put_every_block_in_the_same_place_and_the_fast_one_serves_all(small):
     """Of a mail store, and of the small pools of the order entry and of disks whose every I/O costs the same."""
     shop = {"n_users": 16, "record_kib": 4, "n_disks": 4, "pool_fill": 0.2, "age": 0.1, "scale": 1024, "window_s": 0.5}

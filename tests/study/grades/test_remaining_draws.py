@@ -114,6 +114,7 @@ def test_a_claim_between_two_groups_is_not_reproduced():
     assert not alone.is_missed((1.2, 1.25))     # the other draws are too few for a group
 
 
+@pytest.mark.slow
 def test_by_chance_alone_no_condition_decides():
     rng, decided = np.random.default_rng(3), 0
     for _ in range(100):

@@ -37,6 +37,7 @@ def ios_of_a_group(fragmentation, seed):
     return n_units(vdevs, offsets, RECORD, 2**17)
 
 
+@pytest.mark.slow
 def test_a_pool_without_fill_has_no_space_of_its_own():
     assert pool_fill.of_pool(pool(0, None), B141, 1) is None
     assert pool_fill.of_pool(None, B141, 1) is None

@@ -104,6 +104,7 @@ def gangs_where_no_hole_is_long_enough(name, n_slabs):
     assert prediction.single > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", forecast.ERAS)
 def test_records_larger_than_all_holes_become_gangs(name):
     gangs_where_no_hole_is_long_enough(name, 4)

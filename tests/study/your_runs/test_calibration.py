@@ -54,6 +54,7 @@ def test_a_difference_of_nothing_is_inside_its_interval():
     assert 0.91 <= held / 300 <= 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "trials"), [(60, 1000), (200, 400)])
 def test_a_lag_is_seen_where_there_is_none_one_time_in_twenty(monkeypatch, n, trials):
     monkeypatch.setattr(lags, "ORDERS", 199)

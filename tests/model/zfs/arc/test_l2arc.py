@@ -27,6 +27,7 @@ moves = st.lists(st.tuples(st.sampled_from([READ] * 8 + [PREFETCH, WRITE, WRITTE
                            st.integers(0, N_KEYS - 1), st.sampled_from([0, 1, 7, 40, 120])), max_size=120)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(moves, st.sampled_from(BUILDS), st.integers(20, 200), st.integers(1, 2), st.integers(100, 300))
 def test_cache_devices_agree_with_their_twin_move_by_move(sequence, build, c, n_devices, device_kib):

@@ -51,6 +51,7 @@ def test_maps_of_too_many_blocks_are_not_for_the_fast_engine(tmp_path):
         replay_map(path, "103_ff", engine="fast")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("n_blocks", [2**24 + 1, 5 * 2**23, 2**26, MAX_BLOCKS])
 def test_both_compiled_engines_place_blocks_of_one_size_alike_in_the_largest_maps(variant, n_blocks):
