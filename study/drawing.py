@@ -59,12 +59,14 @@ def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, is_map: bool =
 
 def ratio_ticks(axis: Axis, decades: float = 2) -> None:
     """Ticks of a logarithmic axis, two or more, and few enough not to touch each other: powers of ten where there are more
-    than so many decades (fewer in a narrow panel), else 1, 2 and 5 of each decade; where that gives fewer than two, round
-    steps of one size."""
+    than so many decades (fewer in a narrow panel), else 1, 2 and 5 of each decade. Where that gives fewer than two: 1 and 3
+    of each decade, or else round steps of one size."""
     low, high = axis.get_view_interval()
-    steps = (1, 2, 5) if high <= 10 ** decades * low else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [tick for power in powers for step in steps if low <= (tick := float(f"{step}e{power}")) <= high]
+    ticks: list[float] = []
+    for steps in ((1, 2, 5),) if high <= 10 ** decades * low else ((1,), (1, 3)):
+        if len(ticks) < 2:
+            ticks = [tick for power in powers for step in steps if low <= (tick := float(f"{step}e{power}")) <= high]
     if len(ticks) < 2:
         ticks = [tick for tick in MaxNLocator(4, steps=(1, 2, 5, 10), min_n_ticks=2).tick_values(low, high)
                  if low <= tick <= high]

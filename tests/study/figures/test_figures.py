@@ -113,7 +113,7 @@ def test_ticks_of_ratios_are_two_or_more_and_do_not_touch(low, wide):
 
 
 @pytest.mark.parametrize(("low", "high", "n_rungs"), [
-    (480.0, 5000.0, 5), (60.0, 4000.0, 6), (900.0, 1100.0, 5), (30.0, 900.0, 6)])
+    (480.0, 5000.0, 5), (60.0, 4000.0, 6), (900.0, 1100.0, 5), (30.0, 900.0, 6), (140.0, 5000.0, 5)])
 def test_each_panel_of_readings_has_two_labels_that_do_not_touch(low, high, n_rungs):
     rows = [(i, rung, *np.multiply(rate, (0.99, 1, 1.01))) for i, rate in enumerate((low, high)) for rung in range(n_rungs)]
     table = pd.DataFrame(rows, columns=["reading", "rung", "low", "middle", "high"])
