@@ -132,7 +132,7 @@ def space(machine: Setup, rules: MetaslabParams) -> Metaslabs:
     orders = machine.orders
     top_vdevs = [TopVdev(orders.vdev, asize=machine.n_metaslabs * machine.metaslab_bytes)] * orders.n_vdevs
     unit = 512 * (orders.vdev.n_parity + 1) if orders.vdev.n_parity or orders.record_bytes % 4096 else 4096
-    engine, segments = (EXACT, 2**21) if machine.exact else (FAST, max(2**19, 2**24 // machine.scale))
+    engine, segments = (EXACT, 2**21) if machine.exact else (FAST, max(2**19, 2**26 // machine.scale))
     return new_pool(top_vdevs, scaled_rules(rules, machine.scale), engine, unit, machine.metaslab_bytes, segments)
 
 
