@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from IPython.display import HTML
 
 from study.commands import scoreboard
-from study.commands.documentation import results_tables
+from study.commands.documentation import answer_list, results_tables
 from study.project import PAPER
 from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 def entries() -> list[Entry]:
     """An entry for each notebook, in their order."""
     rows, times, answers = results_tables.summary(), results_tables.times(), dict[str, list[str]]()
-    for answer in results_tables.in_short():
+    for answer in answer_list.in_short():
         answers.setdefault(answer.notebook, []).append(answer.text)
     return [_entry(plan(path), rows.get(path.stem, []), answers.get(path.stem, []), times.get(path.stem, ""))
             for path in catalogue.books()]

@@ -17,6 +17,7 @@ import re
 from pathlib import Path
 
 from study.commands.documentation import (
+    answer_list,
     command_help,
     full_size_table,
     grade_tables,
@@ -59,7 +60,7 @@ def write() -> list[Path]:
 
 MADE = {
     "results": results_tables.results_table, "documents": results_tables.documents, "example": results_tables.example,
-    "answers": results_tables.list_of_answers,
+    "answers": answer_list.list_of_answers,
     "questions": results_tables.questions, "tally": results_tables.tally,
     "behind": results_tables.behind, "ladders": results_tables.ladders, "trials": results_tables.trials,
     "claims": results_tables.every_claim, "commands": command_help.commands, "examples": scenario_tables.examples,

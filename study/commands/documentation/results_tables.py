@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 from study.commands.documentation.markdown import table
-from study.documents import answers, claims
+from study.documents import claims
 from study.ensembles import ensembles
 from study.grades import grading
 from study.project import ROOT
@@ -251,24 +251,6 @@ HEADLINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
                          ("Exchange gains 200 % by the same rules", ("exchange-gain",)),
                          ("a misaligned LUN is two to four times slower", ("alignment-loss",))),
 }
-
-
-def in_short() -> list[answers.Answer]:
-    """What is answered to each main claim."""
-    return answers.filled(committed().numbers)
-
-
-def list_of_answers() -> str:
-    """The same for readers, with the notebook of each."""
-    n = committed()
-    return "\n".join(f"- **{answer.title}** ([{answer.notebook[:2]}](../notebooks/{answer.notebook}.ipynb)). {answer.text} "
-                     f"{_grade_in_words(n, answer.claim)}" for answer in in_short())
-
-
-def _grade_in_words(n: Results, claim: str) -> str:
-    """Of a claim, or of all steps of the ladder that it stands in."""
-    step = re.fullmatch(r"(\w+(?:-\w+)?-)\d", claim)
-    return f"Grades: {n.grades(step[1])}." if step else f"Grade: *{n.grade(claim)}*."
 
 
 def documents() -> str:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from study.commands import overview, status
-from study.commands.documentation import results_tables
+from study.commands.documentation import answer_list, results_tables
 from study.project import NOTEBOOKS
 from study.runs import catalogue
 from study.runs.plan import plan
@@ -35,7 +35,7 @@ def test_what_has_not_been_run_here_shows_the_committed_results(without_runs):
     assert shown.count("these are the committed results") == len(without_runs)
     assert '<a href="04_oltp_gain.ipynb">' in shown
     assert "grade: predicted." in shown
-    assert all(answer.text in html.unescape(shown) for answer in results_tables.in_short())
+    assert all(answer.text in html.unescape(shown) for answer in answer_list.in_short())
     assert shown.count("<img") == 1     # README's
 
 
