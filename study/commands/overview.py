@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from IPython.display import HTML
 
 from study.commands import scoreboard
-from study.commands.documentation import answer_list, results_tables
+from study.commands.documentation import answer_list, results_tables, summary_rows
 from study.project import PAPER
 from study.runs import catalogue
 from study.runs.folder import FIGURES, lines
@@ -35,7 +35,7 @@ STYLE = "text-align: left; vertical-align: top; white-space: normal"
 class Entry(NamedTuple):
     """A notebook of the study."""
     name: str
-    rows: list[results_tables.Row]     # what it asks and what came out
+    rows: list[summary_rows.Row]     # what it asks and what came out
     in_short: list[str]     # what is answered to its main claim
     time: str               # that it takes as it is
     here: bool              # whether it has been run here as it stands now
@@ -45,14 +45,14 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """An entry for each notebook, in their order."""
-    rows, times, answers = results_tables.summary(), results_tables.times(), dict[str, list[str]]()
+    rows, times, answers = summary_rows.summary(), results_tables.times(), dict[str, list[str]]()
     for answer in answer_list.in_short():
         answers.setdefault(answer.notebook, []).append(answer.text)
     return [_entry(plan(path), rows.get(path.stem, []), answers.get(path.stem, []), times.get(path.stem, ""))
             for path in catalogue.books()]
 
 
-def _entry(planned: Plan, rows: list[results_tables.Row], answers: list[str], time: str) -> Entry:
+def _entry(planned: Plan, rows: list[summary_rows.Row], answers: list[str], time: str) -> Entry:
     of_notebook: dict[str, Any] = {"name": planned.name, "rows": rows, "in_short": answers, "time": time}
     if not done_before(planned):
         figure = PAPER / "readme.png" if planned.name == "90_model_vs_zfs" else None

@@ -230,8 +230,8 @@ def rounding(printed: str) -> float:
 
 
 def _bucket(match: re.Match) -> Bucket:
-    references = 0 if match[1] == "Total" else size_of(match[1], "count of references")
-    return Bucket._make([references, *(size_of(match[i], "column of the histogram") for i in range(2, 10))])
+    sizes = {name: size_of(match[i], "column of the histogram") for i, name in enumerate(Bucket._fields[1:], start=2)}
+    return Bucket(references=0 if match[1] == "Total" else size_of(match[1], "count of references"), **sizes)
 
 
 def _check(ddt: Ddt, name: str) -> None:

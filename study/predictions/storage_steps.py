@@ -167,10 +167,18 @@ def expected_table(asked: Dedup, block_bytes: int) -> ddt.Ddt:
     entries = max(1, round(written * (1 - asked.duplicates)))
     shared = min(entries, written - entries)
     rows = [(1, entries - shared, entries - shared), (2, shared, written - (entries - shared))]
-    buckets = [ddt.Bucket._make((references, blocks, *[blocks * block_bytes] * 3, owners, *[owners * block_bytes] * 3))
-               for references, blocks, owners in rows if blocks]
+    buckets = [_bucket(references, blocks, owners, block_bytes) for references, blocks, owners in rows if blocks]
     return ddt.Ddt(entries=entries, in_core_bytes=None, on_disk_bytes=None, is_simulated=True, buckets=tuple(buckets),
                    printed_ratio=None)
+
+
+def _bucket(references: int, blocks: int, owners: int, block_bytes: int) -> ddt.Bucket:
+    """A row of the table: `blocks` neither compressed nor in copies, and `owners` that refer to them."""
+    data, referenced = blocks * block_bytes, owners * block_bytes
+    return ddt.Bucket(
+        references=references, blocks=blocks, logical_bytes=data, physical_bytes=data, disk_bytes=data,
+        referenced_blocks=owners, referenced_logical_bytes=referenced, referenced_physical_bytes=referenced,
+        referenced_disk_bytes=referenced)
 
 
 def data_in_words(gib: float) -> str:

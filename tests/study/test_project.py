@@ -21,7 +21,8 @@ from study.runs import catalogue, notebook_file, parameters, saving
 from support import file_costs, prose
 from support.processes import run
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
 BOOKS = catalogue.books()
 
@@ -46,6 +47,15 @@ def test_locks_pin_every_direct_dependency_by_hash():
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
 def test_locks_name_no_address(lock):
     assert "://" not in lock.read_text()
+
+
+def test_packages_have_their_files_that_are_not_python():
+    """An installation that is no link to the tree gets those alone that pyproject.toml names."""
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]
+    for package in ("model", "study"):
+        folder, other = ROOT / package, (".py", ".pyc", ".md", ".nbi", ".nbc")      # sources, words, and what is compiled
+        named = {path for pattern in patterns.get(package, []) for path in folder.glob(pattern) if path.is_file()}
+        assert named == {path for path in folder.rglob("*") if path.is_file() and path.suffix not in other}
 
 
 def test_files_of_tests_with_a_cost_exist():

@@ -26,17 +26,19 @@ def fields_of(source):
 
 
 def by_position(source, module, states):
-    """Calls of large states that give fields by position. `states`: {module.class: count of fields}. A single star is
-    allowed: it treats all fields alike."""
+    """Calls of large states that give fields by position. `states`: {module.class: count of fields}. A single star and a
+    `_make` of a name are allowed, since they treat all fields alike. A list written out for `_make` is not."""
     tree = ast.parse(source)
     names = {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in ast.walk(tree)
              if isinstance(node, ast.ImportFrom) for alias in node.names}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
     wrong = []
     for call in calls:
-        first, _, rest = ast.unparse(call.func).partition(".")
+        first, _, rest = ast.unparse(call.func).removesuffix("._make").partition(".")
         name = ".".join(filter(None, (names.get(first, f"{module}.{first}"), rest)))
-        is_map = len(call.args) == 1 and isinstance(call.args[0], ast.Starred)
+        is_make = ast.unparse(call.func).endswith("._make")
+        is_map = len(call.args) == 1 and (not isinstance(call.args[0], ast.List | ast.Tuple) if is_make
+                                          else isinstance(call.args[0], ast.Starred))
         if states.get(name, 0) > MAX_POSITIONAL and not is_map:
             wrong.append(f"{module}:{call.lineno} {ast.unparse(call)[:80]}")
     return wrong
@@ -54,7 +56,8 @@ STATE = "class S(NamedTuple):\n" + "".join(f"    f{i}: int\n" for i in range(7))
 
 @pytest.mark.parametrize(("call", "is_wrong"), [
     ("S(1, 2, 3, 4, 5, 6, 7)", True), ("S(1, f1=2)", True), ("S(1, *rest)", True), ("s.S(1, **rest)", True),
-    ("S(f0=1, f1=2)", False), ("S(*map(int, s))", False), ("T(1, 2)", False)])
+    ("S._make([1, *rest])", True), ("s.S._make((1, 2))", True), ("S._make(rest)", False),
+    ("S._make(sum(c) for c in s)", False), ("S(f0=1, f1=2)", False), ("S(*map(int, s))", False), ("T(1, 2)", False)])
 def test_a_state_built_by_position_is_noticed(call, is_wrong):
     source = f"from disks import s\nfrom disks.s import S\n\n{call}\n"
     assert fields_of(STATE) == {"S": 7}

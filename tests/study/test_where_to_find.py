@@ -10,7 +10,8 @@ ROW = re.compile(r"^\| (.+)\? \| `([\w/]+\.py)` \| `(\w+)` \|$", re.M)
 QUESTIONS = {"a metaslab chosen", "a line of the vdev cache evicted", "a PostgreSQL checkpoint spread",
              "a commit waiting for ZFS's intent log", "a commit of PostgreSQL waiting for its own log",
              "a vdev chosen for a block", "a block looked up in the dedup table", "a commit of InnoDB waiting for its log",
-             "a commit of Oracle waiting for its log", "an interval computed", "a grade decided",
+             "a commit of Oracle waiting for its log", "a commit of the order entry of 2010 waiting for its log",
+             "an interval computed", "a grade decided",
              "a figure of notebook 04 drawn", "a line of `zdb` parsed"}
 
 

@@ -1,7 +1,7 @@
 """What is answered to the main claims (`data/answers.toml`), with numbers and grades of `paper/results.json`."""
 import re
 
-from study.commands.documentation.results_tables import Results, committed
+from study.commands.documentation.committed_results import Results, committed
 from study.documents import answers
 
 

@@ -1,6 +1,6 @@
 """Order entry at both sizes, a row for each draw, for docs/order-entry.md: from `paper/results.json` and the draws."""
+from study.commands.documentation.committed_results import Results, committed
 from study.commands.documentation.markdown import table
-from study.commands.documentation.results_tables import Results, committed
 from study.documents import priors
 from study.experiments.allocator_2010 import order_entry, order_entry_full_size
 from study.experiments.allocator_2010.order_entry_full_draws import (

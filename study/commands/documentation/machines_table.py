@@ -1,8 +1,8 @@
 """The table of machines that a search has found (`data/nearest`), for docs/grades.md. Nothing is run."""
 import pandas as pd
 
+from study.commands.documentation.committed_results import committed
 from study.commands.documentation.markdown import table
-from study.commands.documentation.results_tables import committed
 from study.documents import odds
 from study.ensembles import nearest_machine
 from study.project import DATA

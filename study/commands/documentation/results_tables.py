@@ -5,64 +5,19 @@ import tomllib
 from collections import Counter
 from functools import cache
 
+from study.commands.documentation.committed_results import committed
 from study.commands.documentation.markdown import table
+from study.commands.documentation.summary_rows import summary
 from study.documents import claims
 from study.ensembles import ensembles
 from study.grades import grading
 from study.project import ROOT
 from study.runs import catalogue
 from study.runs.plan import plan
-from study.store import results
 
 DOCUMENTS = {"kustarz-2007": "2007, vdev cache", "vandenbogaard-2008": "2008, PostgreSQL on UFS and ZFS",
              "rajadurai-2009": "2009, ladders of tuning steps", "lutz-2010": "2010, order entry on an appliance",
              "bourbonnais-2010": "2010, allocator, deduplication and alignment"}
-
-
-class Results:
-    """`paper/results.json`, as words: numbers by their full names."""
-
-    def __init__(self, committed: dict):
-        self.numbers, self.claims = committed["numbers"], committed["claims"]
-
-    def __call__(self, name: str, form: str = ".0f") -> str:
-        """A number, with a true minus; a whole part of five digits or more in groups."""
-        shown = format(self.numbers[name], form)
-        return re.sub(r"(?<=\d)(?=(\d{3})+$)", " ", shown) if re.fullmatch(r"-?\d{5,}", shown) else shown.replace("-", "−")
-
-    def span(self, name: str, form: str = ".0f") -> str:
-        """Both ends of an interval in words."""
-        return f"{self(f'{name}-low', form)} to {self(f'{name}-high', form)}"
-
-    def ratio(self, name: str, above: str, below: str) -> str:
-        """The number `name` of one subject over that of another."""
-        return f"{self.numbers[name.format(above)] / self.numbers[name.format(below)]:.0f}"
-
-    def order_entry(self, to_scale: str, at_full_size: str, form: str = ".0f", unit: str = "") -> str:
-        """A range of order entry to scale, or at full size where grades are of that."""
-        name = f"04_oltp_gain/full-size.{at_full_size}"
-        is_full_size = f"{name}-low" in self.numbers
-        return f"{self.span(name if is_full_size else to_scale, form)}{unit}" + " at full size" * is_full_size
-
-    def grade(self, claim: str) -> str:
-        """The grade of a claim."""
-        return self.claims[claim]["grade"]
-
-    def grades(self, *starts: str) -> str:
-        """How many claims of a notebook have each grade: those whose names begin so."""
-        counts = Counter(claim["grade"] for name, claim in self.claims.items()
-                         if name.startswith(starts) and claim["grade"] in ("consistent", "not identified", "not reproduced"))
-        return ", ".join(f"{n} {grade}" for grade, n in counts.most_common())
-
-    def thousands(self, name: str) -> str:
-        """To the nearest thousand."""
-        n = round(self.numbers[name] / 1000)
-        return f"{n} 000" if n >= 10 else f"{n}000"
-
-
-def committed() -> Results:
-    """The results in `paper/results.json`, by name."""
-    return Results(results.committed())
 
 
 @cache
@@ -82,127 +37,6 @@ def minutes() -> dict[str, float]:
 def times() -> dict[str, str]:
     """The same, for readers."""
     return {name: f"{minute:.0f} min" if minute >= 1 else f"{60 * minute:.0f} s" for name, minute in minutes().items()}
-
-
-Row = tuple[str, str, str, str]     # claim or question, published, simulated, grade
-
-
-def summary() -> dict[str, list[Row]]:
-    """Of each notebook a row for each claim or question."""
-    n = committed()
-    trials = ("blind", "second", "third", "fourth")
-    within, cells = (sum(n.numbers[f"91_published_setups/{trial}.{count}"] for trial in trials)
-                     for count in ("within", "cells"))
-    differences = sum(n.numbers[f"90_model_vs_zfs/{of}.differences"] for of in (
-        "replay", "alloc", "july", "vdevs", "queue", "raidz"))
-    off = ", ".join(n(f"91_published_setups/{trial}.off", ".1f") for trial in trials)
-    return {
-        "00_claims": [("Do the documents agree with their own figures?", "–",
-                       f"{n('00_claims/claims.differing')} of {n('00_claims/claims.checked_by_own_figures')} checkable "
-                       "claims differ", "–")],
-        "01_vdev_cache_oltp": [("2007: gain, only metadata fills the cache",
-                                f"over 20 % (figures: {n('00_claims/oltp-gain.shown')} %)",
-                                f"{n.span('01_vdev_cache_oltp/unfitted.gain')} %; fitted "
-                                f"{n.span('01_vdev_cache_oltp/fitted.gain')} %; {_matched('01_vdev_cache_oltp')}",
-                                n.grade("oltp-gain"))],
-        "02_vdev_cache_seqread": [("2007: loss of sequential readers",
-                                   f"25 % (figures: {n('00_claims/seqread-loss.shown')} %)",
-                                   f"{n.span('02_vdev_cache_seqread/unfitted.loss')} %; "
-                                   f"{_matched('02_vdev_cache_seqread')}", n.grade("seqread-loss"))],
-        "03_first_fit_best_fit": [
-            ("2010: blocks in a bad write", "1 or 2", n.span("03_first_fit_best_fit/unfitted.aggregation.bad_high", ".1f"),
-             n.grade("aggregation-bad")),
-            ("2010: blocks in a good write", "8 or more",
-             f"{n('03_first_fit_best_fit/unfitted.aggregation.good-low', '.1f')} to "
-             f"{n('03_first_fit_best_fit/unfitted.aggregation.good-high')}", n.grade("aggregation-good"))],
-        "04_oltp_gain": [
-            ("2010: gain of order entry by new rules", "up to 50 %",
-             f"{n.order_entry('04_oltp_gain/all.gain', 'gain', unit=' %')}; best guess {n('04_oltp_gain/series.gain')} %",
-             n.grade("lutz-gain")),
-            ("2010: less variability of its test runs", "up to 70 %",
-             f"{n.order_entry('04_oltp_gain/all.reduction', 'reduction', unit=' %')}; best guess "
-             f"{n('04_oltp_gain/series.reduction')} %", n.grade("lutz-variability")),
-            ("2010: old rules fall slowly, return at once", "several test runs (our reading: a skewness of 1.155 or more)",
-             f"skewness of changes: {n.span('04_oltp_gain/all.cycle-skewness', '.2f')}", n.grade("lutz-cycle"))],
-        "05_io_size_correlation": [
-            ("2010: R² of I/O size and throughput", "0.83",
-             f"{n.order_entry('05_io_size_correlation/draws.io_size-r2', 'r-squared', '.2f')}; "
-             f"best guess {n('05_io_size_correlation/one.r2', '.2f')}", n.grade("lutz-r2"))],
-        "06_exchange": [("2010: gain of Exchange by the same rules", "200 %",
-                         f"{n.span('06_exchange/part.all')} %; best guess {n('06_exchange/gain')} %",
-                         n.grade("exchange-gain"))],
-        "07_pgbench_ladder": [
-            ("2009: five steps speed up pgbench", "72 to 5003 TPS", _in_order("07_pgbench_ladder/pgbench"),
-             n.grades("pgbench-"))],
-        "08_sysbench_ladders": [
-            ("2009: four steps speed up sysbench", "425 to 1809 TPS", _in_order("08_sysbench_ladders/sysbench-rw"),
-             n.grades("sysbench-rw-")),
-            ("2009: the same, read-only", "786 to 3065 TPS", _in_order("08_sysbench_ladders/sysbench-ro"),
-             n.grades("sysbench-ro-"))],
-        "09_postgres_checkpoints": [
-            ("2008: bytes written by ZFS (128K by mistake) over those by UFS",
-             f"up to 5 times (figures: {n('00_claims/pg-bytes.shown', '.1f')})",
-             f"{n.span('09_postgres_checkpoints/unfitted.zfs-over-ufs.bytes', '.1f')} times; best guess "
-             f"{n.ratio('09_postgres_checkpoints/{}.write.bandwidth', 'zfs-nine-disks-128k', 'ufs-nine-disks')}",
-             n.grade("pg-bytes")),
-            ("2008: rate with the intent log", "50 000 TPM",
-             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-300s-15.database.throughput-low')} to "
-             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-300s-15.database.throughput-high')} TPM; "
-             f"best guess {n.thousands('09_postgres_checkpoints/zfs-300s-15.database.throughput')}",
-             n.grade("pg-throughput")),
-            ("2008: rate without it", "90 000 TPM",
-             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-no-zil.database.throughput-low')} to "
-             f"{n.thousands('09_postgres_checkpoints/unfitted.zfs-no-zil.database.throughput-high')} TPM; "
-             f"best guess {n.thousands('09_postgres_checkpoints/zfs-no-zil-15.database.throughput')}",
-             n.grade("pg-no-zil"))],
-        "10_your_ladder": [("Which step gives most on your machine?", "–",
-                            f"default: {n('10_your_ladder/ladder.first')} to {n('10_your_ladder/ladder.last')} TPS "
-                            "with safe steps", "–")],
-        "11_your_runs": [("What do your own runs say?", "–",
-                          f"{n('11_your_runs/runs.looked-at')} shipped runs; {n('11_your_runs/checks.agree')} of "
-                          f"{n('11_your_runs/checks.made')} totals as the tools printed them", "–")],
-        "12_measured_ladder": [("Does the model predict a ladder that was measured on a machine at hand?", "–",
-                                "what was measured enters no result; the notebook shows it", "–")],
-        "13_dedup": [("2010: gain of 8K blocks over 128K, of dedup", "up to 10 times",
-                      f"{n.span('13_dedup/gain', '.1f')} times; best guess {n('13_dedup/gain.best-guess', '.1f')}",
-                      n.grade("dedup-ratio")),
-                     ("2010: an entry of the dedup table in memory", "about 200 bytes",
-                      f"{n.span('13_dedup/post.ddt-entry')} bytes", n.grade("ddt-entry"))],
-        "14_lun_alignment": [("2010: a misaligned LUN is slower", "2 to 4 times",
-                              f"{n.span('14_lun_alignment/unfitted.slowdown', '.1f')} times; best guess "
-                              f"{n('14_lun_alignment/unfitted.slowdown-best-guess', '.1f')}", n.grade("alignment-loss"))],
-        "15_storage_tiers": [("2009: latency of a large disk, a fast one, an SSD that writes, one that reads",
-                              "12 000; 7000; 300; 45 µs",
-                              "; ".join(n.span(f"15_storage_tiers/{name}.response")
-                                        for name in ("capacity-hdd", "performance-hdd", "ssd-write", "ssd-read")) + " µs",
-                              n.grades("speed-"))],
-        "90_model_vs_zfs": [
-            ("Does the model decide as ZFS did?", "–",
-             f"{differences} differences in {n('90_model_vs_zfs/replay.rows')} cache decisions, "
-             f"{n.numbers['90_model_vs_zfs/alloc.allocations'] / 1e6:.0f} million blocks",
-             "not exact" if differences else "exact"),
-            ("How far is its disk from measured drives?", "–",
-             f"median demerit {n('90_model_vs_zfs/disk.estimated-median', '.1f')} % (constants estimated on first halves); "
-             f"{n('90_model_vs_zfs/disk.data-sheet-median', '.1f')} % from data sheets alone", "–")],
-        "91_published_setups": [("How far off are four blind trials?", f"{cells} rates",
-                                 f"{within} in their intervals; median error factors {off}", "–")],
-    }
-
-
-def _matched(notebook: str) -> str:
-    """The effect in the draws that show what was printed before the change, at the tightest tolerance that leaves enough."""
-    n = committed()
-    tightest = n(f"{notebook}/matched.tightest")
-    lowest, highest = (n(f"{notebook}/matched.within-{tightest}-percent-{end}") for end in ("lowest", "highest"))
-    return f"{lowest} to {highest} % in draws within {tightest} % of what was printed before"
-
-
-def _in_order(ladder: str) -> str:
-    """How many readings of a ladder climb as published, in every draw; how many published rates the nearest one gives."""
-    n = committed()
-    rungs = sum(name.startswith(f"{ladder}.nearest.rung-") for name in n.numbers)
-    return (f"{n(f'{ladder}.in-order')} of {n(f'{ladder}.readings')} readings keep the published order; the nearest gives "
-            f"{n(f'{ladder}.nearest.met')} of {rungs} rates within a quarter")
 
 
 def results_table() -> str:

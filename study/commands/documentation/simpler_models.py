@@ -6,8 +6,9 @@ that the slides' price table gives its devices. The simulation is taken at its b
 import math
 from typing import NamedTuple
 
+from study.commands.documentation.committed_results import Results, committed
 from study.commands.documentation.markdown import table
-from study.commands.documentation.results_tables import LADDERS, Results, committed
+from study.commands.documentation.results_tables import LADDERS
 from study.documents import claims
 
 ALIKE = 1.05        # factors of error that differ by less are alike
