@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from model.devices import drive_columns as queued
+from laws.disks import utilisation
 from model.events import accounts, ring
 from model.events.calendar import NEVER
 from model.events.queues import NOBODY
@@ -45,14 +45,6 @@ def little(x):
     under_way = m.settings.duration_ns - m.tasks.rows[reading(x), oltp.BEGAN]
     proc_ns = 2 * m.workload.proc_ns * x.counts["reads_done"]
     return m.tally.under_way[accounts.AREA] == x.response_ns.sum() + proc_ns + under_way.sum()
-
-
-def utilisation(x):
-    """Each disk has been busy for just the service times of what it has served."""
-    m, drives = x.machine, x.leaves.drives
-    n = m.settings.n_leaves
-    rest = np.where(drives.units[:, queued.N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
-    return (x.busy_ns == drives.units[:, queued.SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
 
 
 def ios_about(x):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from laws.disks import utilisation
 from model.devices import drive_columns as queued
 from model.events import accounts
 from model.events.queues import NOBODY
@@ -44,14 +45,6 @@ def timeline(x):
     has_block = (rows[:, watched.WAITED_FOR] != NOBODY) == (activity == STALLED)
     adds_up = (spent == x.machine.tally.spent[recorder.thread]).all()
     return (rows[1:, watched.BEGAN] == rows[:-1, watched.ENDED]).all() and adds_up and has_block.all()
-
-
-def utilisation(x):
-    """Each disk has been busy for just the service times of what it has served."""
-    m, drives = x.machine, x.leaves.drives
-    n = m.settings.n_leaves
-    rest = np.where(drives.units[:, queued.N_COMMANDS] > 0, m.calendar.time[:n] - m.settings.duration_ns, 0)
-    return (x.busy_ns == drives.units[:, queued.SERVICE_NS] - rest).all() and (x.busy_ns <= m.settings.duration_ns).all()
 
 
 def commands(x):

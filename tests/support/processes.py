@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -68,6 +69,19 @@ def printed(words: Sequence, seconds: float = 600, **settings: str) -> str:
     done = run([sys.executable, *words], seconds, cwd=ROOT, env=os.environ | {"PYTHONPATH": PATH} | settings)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+UNCOMPILED = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")     # without the compiler, and with every index checked
+
+
+@cache
+def _compiled(script: str) -> str:
+    return printed(["-c", script])
+
+
+def prints_the_same(script: str, setting: str) -> bool:
+    """Whether a script prints the same under a setting of UNCOMPILED as compiled, and anything at all."""
+    return _compiled(script) == printed(["-c", script], **{setting: "1"}) != ""
 
 
 def interpreted(module: str, *arguments, seconds: float = 600) -> str:

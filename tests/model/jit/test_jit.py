@@ -15,7 +15,7 @@ from numba.np import arrayobj
 
 from model.jit import by_reference, compile_lock, compiled_code, decorators
 from support import checked_arrays
-from support.processes import interpreted, printed
+from support.processes import UNCOMPILED, interpreted, printed, prints_the_same
 
 
 def test_the_digest_changes_with_every_setting(monkeypatch):
@@ -72,16 +72,10 @@ print(digest)
 """
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """What compiled code prints."""
-    return printed(["-c", SHORT_RUN])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_interpreted_and_bounds_checked_code_decides_the_same(compiled, setting):
-    assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""
+@pytest.mark.parametrize("setting", UNCOMPILED)
+def test_interpreted_and_bounds_checked_code_decides_the_same(setting):
+    assert prints_the_same(SHORT_RUN, setting)
 
 
 class Pair(NamedTuple):

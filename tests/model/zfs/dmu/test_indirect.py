@@ -27,7 +27,7 @@ from model.zfs.dmu.indirect import (
     psize,
     tree,
 )
-from support.processes import printed
+from support.processes import UNCOMPILED, prints_the_same
 
 quick = settings(deadline=None, derandomize=True, max_examples=60)
 GIB = 2**30
@@ -274,13 +274,7 @@ for kind in range(2):
 """
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """What compiled code prints."""
-    return printed(["-c", SHORT_RUN])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_interpreted_and_bounds_checked_code_compresses_the_same(compiled, setting):
-    assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""
+@pytest.mark.parametrize("setting", UNCOMPILED)
+def test_interpreted_and_bounds_checked_code_compresses_the_same(setting):
+    assert prints_the_same(SHORT_RUN, setting)

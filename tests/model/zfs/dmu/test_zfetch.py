@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.events.streams import stream
 from model.zfs.dmu.zfetch import ZfetchParams, forget, max_fetches, new_zfetch, of_records, read_block
 from model.zfs.eras import ERAS
-from support.processes import printed
+from support.processes import UNCOMPILED, prints_the_same
 from twins.zfetch import DEFECTS, TwinOfZfetch
 
 LONG = 10**6  # last block of a file that does not end
@@ -342,13 +342,7 @@ for params, rows, maxblkid in WALKS:
 """
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """What compiled code prints."""
-    return printed(["-c", SHORT_RUN])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_interpreted_and_bounds_checked_code_prefetches_the_same(compiled, setting):
-    assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""
+@pytest.mark.parametrize("setting", UNCOMPILED)
+def test_interpreted_and_bounds_checked_code_prefetches_the_same(setting):
+    assert prints_the_same(SHORT_RUN, setting)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.processes import printed
+from support.processes import UNCOMPILED, printed, prints_the_same
 
 SHORT_RUN = """
 from drivers.queue_stories import Leaf, random_story, steps_seen
@@ -12,16 +12,10 @@ for params in ALL_RULES.values():
 """
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """What compiled code prints."""
-    return printed(["-c", SHORT_RUN])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_interpreted_and_bounds_checked_code_issues_the_same(compiled, setting):
-    assert compiled == printed(["-c", SHORT_RUN], **{setting: "1"}) != ""
+@pytest.mark.parametrize("setting", UNCOMPILED)
+def test_interpreted_and_bounds_checked_code_issues_the_same(setting):
+    assert prints_the_same(SHORT_RUN, setting)
 
 
 OF_CLASSES = """
