@@ -12,11 +12,12 @@ LEFT = "these give"
 
 
 def shown(scores: pd.DataFrame, digits: int = 2, thousands: str = "") -> Styler:
-    """Claim, published, intervals, what is left of the draws, and grades. A kind of interval that no claim has goes
-    without its column."""
+    """Claim, published, intervals, what is left of the draws, and grades. From 1000 on a number has no decimals. A kind of
+    interval that no claim has goes without its column."""
     def number(value: float) -> str:
-        rounded = round(value, digits) + 0.0        # without the sign of −0
-        return f"{rounded:,.{digits}f}".replace(",", thousands).replace("-", "−")
+        decimals = digits if abs(value) < 1000 else 0
+        rounded = round(value, decimals) + 0.0      # without the sign of −0
+        return f"{rounded:,.{decimals}f}".replace(",", thousands).replace("-", "−")
 
     def between(low: float, high: float) -> str:
         return "" if pd.isna(low) or pd.isna(high) else f"{number(low)} to {number(high)}"

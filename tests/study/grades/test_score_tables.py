@@ -23,7 +23,7 @@ def test_an_interval_is_one_cell_and_what_is_not_is_a_dash():
     assert heads == ["claim", "published", *score_tables.KINDS.values(), "draws left", score_tables.LEFT, "grade",
                      "by single changes"]
     assert first == ["oltp-gain", "1.20", "1.15 (1.10 to 1.23)", "–", "70", "1.10 to 1.20", "consistent", "consistent"]
-    assert second == ["lutz-gain", "−50.00", "2.00 (0.00 to 12 345.68)", "1.50 (1.00 to 2.00)", "0", "–", "not identified",
+    assert second == ["lutz-gain", "−50.00", "2.00 (0.00 to 12 346)", "1.50 (1.00 to 2.00)", "0", "–", "not identified",
                       "consistent"]
 
 
