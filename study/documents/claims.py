@@ -24,7 +24,7 @@ Relation = Literal["=", "about", "up to", "over", "at least", "below", "at most"
 OPEN = ("over", "at least", "below", "at most")     # these allow a range without an end
 Kind = Literal["measurement", "arithmetic", "estimate", "rule", "observation", "condition", "recommendation"]
 
-Interval = tuple[float, float]
+Ends = tuple[float, float]      # of a range: low, high
 
 
 # --- the form of the file ----------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def _target(claim: Claim, numbers: _Published) -> tuple[float, float, float, str
     return value / over, low / (over + over_step / 2), high / (over - over_step / 2), "1"
 
 
-def _range_in_words(claim: Claim, unit: str) -> Interval | None:
+def _range_in_words(claim: Claim, unit: str) -> Ends | None:
     """The range that a claim's text gives in place of one number: *8 or more*, *less than 40*, *2 to 4*. "Up to" is a point,
     as the largest of several is that number. Amounts below a bound are not negative."""
     statement = claim.said

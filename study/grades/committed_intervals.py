@@ -6,7 +6,7 @@ it records none: those come with a run. Nothing is computed from what stands her
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-Interval = tuple[float, float | None, float]    # 5, 50 (None where it is not recorded) and 95 %
+Committed = tuple[float, float | None, float]    # 5, 50 (None where it is not recorded) and 95 %
 
 
 def _itself(value: float) -> float:
@@ -50,7 +50,7 @@ RECORDED = {
        for kind in ("rw", "ro") for rung in range(2, 6)}}
 
 
-def of(claim: str, numbers: Mapping[str, float]) -> dict[str, Interval | None]:
+def of(claim: str, numbers: Mapping[str, float]) -> dict[str, Committed | None]:
     """`unfitted` and `fitted` of a claim, in the unit of its target; None for what `numbers` do not have."""
     recorded = RECORDED.get(claim)
     if recorded is None:
@@ -59,7 +59,7 @@ def of(claim: str, numbers: Mapping[str, float]) -> dict[str, Interval | None]:
                                                                             ("fitted", recorded.fitted))}
 
 
-def _interval(numbers: Mapping[str, float], start: str | None, unit: Callable[[float], float]) -> Interval | None:
+def _interval(numbers: Mapping[str, float], start: str | None, unit: Callable[[float], float]) -> Committed | None:
     low, middle, high = (numbers.get(f"{start}{end}") for end in ("low", "middle", "high"))
     if low is None or high is None:
         return None

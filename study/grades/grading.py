@@ -16,7 +16,7 @@ import pandas as pd
 from duckdb import DuckDBPyConnection
 
 from study.documents import audit, claims
-from study.documents.claims import Interval
+from study.documents.claims import Ends
 from study.documents.published import refuse_duplicates
 from study.errors import UserError
 from study.grades.remaining_draws import MANY, TOLERANCE, Left
@@ -33,8 +33,8 @@ ENOUGH = 20                         # draws that are left: of fewer nobody can t
 OWN_ERROR = 1.42    # a factor: how far published effects lay beyond their ranges, predicted blind on disks (data/trials)
 
 
-def grade(published: Interval, unfitted: Interval, fitted: Interval | None = None, no_effect: float | None = None,
-          identified: bool = True, draws: int | None = None, reach: Interval | None = None) -> str:
+def grade(published: Ends, unfitted: Ends, fitted: Ends | None = None, no_effect: float | None = None,
+          identified: bool = True, draws: int | None = None, reach: Ends | None = None) -> str:
     """Grade a prediction, by rule.
 
     published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
@@ -54,19 +54,19 @@ def grade(published: Interval, unfitted: Interval, fitted: Interval | None = Non
     return CONSISTENT if fitted is not None and _meet(fitted, published) else NOT_REPRODUCED
 
 
-def _meet(a: Interval, b: Interval) -> bool:
+def _meet(a: Ends, b: Ends) -> bool:
     for low, high in (a, b):
         if not low <= high:
             raise ValueError(f"the interval {low} to {high} runs backwards; give (low, high)")
     return a[0] <= b[1] and b[0] <= a[1]
 
 
-def _holds(outer: Interval, inner: Interval) -> bool:
+def _holds(outer: Ends, inner: Ends) -> bool:
     """Whether all of the inner interval lies within the outer one."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def _narrow(interval: Interval, published: Interval, no_effect: float | None) -> bool:
+def _narrow(interval: Ends, published: Ends, no_effect: float | None) -> bool:
     """To either side at most a third of what is predicted: of the effect, which is how far the centre lies from "no effect",
     or of the centre itself where nothing means that. A claim that allows zero has no such scale: then the interval must
     lie within what the claim allows."""
@@ -76,7 +76,7 @@ def _narrow(interval: Interval, published: Interval, no_effect: float | None) ->
     return (high - low) / 2 <= HALF_WIDTH_OF_CENTRE * abs((low + high) / 2 - (no_effect or 0))
 
 
-def grade_left(published: Interval, left: Left, no_effect: float | None = None) -> str | None:
+def grade_left(published: Ends, left: Left, no_effect: float | None = None) -> str | None:
     """Grade by the draws that show the baseline. None where too few are left to say anything: then `grade` stands. Where of
     MANY draws none shows the baseline, the model does not have the machine."""
     if left.draws == 0 and left.of >= MANY:
@@ -92,13 +92,13 @@ def grade_left(published: Interval, left: Left, no_effect: float | None = None) 
 
 class Case(NamedTuple):
     """What a grade is given by; see `grade`, and of what is left `grade_left`."""
-    published: Interval
-    unfitted: Interval
-    fitted: Interval | None
+    published: Ends
+    unfitted: Ends
+    fitted: Ends | None
     no_effect: float | None
     identified: bool
     draws: int | None
-    reach: Interval | None
+    reach: Ends | None
     left: Left | None = None
     is_effect: bool = False     # a number after a change over that before it, or a gain in per cent
 
@@ -128,7 +128,7 @@ def with_own_error(case: Case) -> str:
                                reach=case.reach and _wider(case.reach, case.no_effect)))
 
 
-def _wider(interval: Interval, no_effect: float) -> Interval:
+def _wider(interval: Ends, no_effect: float) -> Ends:
     """By OWN_ERROR to either side: of ratios, whose "no effect" is 1, or of gains in per cent, whose is 0."""
     if no_effect == 1:
         return interval[0] / OWN_ERROR, interval[1] * OWN_ERROR

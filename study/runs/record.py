@@ -25,7 +25,7 @@ if TYPE_CHECKING:       # pandas takes half a second to import, and who records 
     import pandas as pd
     from matplotlib.figure import Figure
 
-Interval = tuple[float, float, float]
+Quantiles = tuple[float, float, float]       # 5, 50 and 95 %
 CAPTION_WIDTH = "65em"      # longer lines are hard to read
 
 
@@ -90,7 +90,7 @@ def write_figure(run: Path, name: str, draw: Callable[..., "Figure"], *data: obj
                                    "digest": drawing.digest(drawn["svg"], made_by)})
 
 
-def prediction(claim: str, unfitted: Interval, fitted: Interval | None = None, identified: bool = True,
+def prediction(claim: str, unfitted: Quantiles, fitted: Quantiles | None = None, identified: bool = True,
                draws: int | None = None, reach: tuple[float, float] | None = None,
                left: dict[str, Any] | None = None) -> None:
     """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
