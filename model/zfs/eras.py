@@ -5,30 +5,29 @@ what a rule is and where it is known from. So one rule of an era is changed, and
 
     era("b141").queue._replace(max_pending=35)
 
-A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was: spec
-0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write, 3 for the queue; 4 for zfetch,
-5.6 for transaction groups, 6 for the intent log, 7.5 for the L2ARC.
+A mechanism that changed over time joins by a field of Era, and by what changed in the eras below. When that was is told in
+the spec: 0.2, and section 1 for the vdev cache, 2 for the allocator and the threads that write. Section 3 has the queue, 4
+zfetch, 5.6 transaction groups, 6 the intent log, 7.5 the L2ARC.
 
 Of OpenZFS what is modelled, each era with all that came before it:
 
-    openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue;   ZFS on Linux 0.6.3 to 0.6.5
+    openzfs_2013    the write throttle of August 2013 with the classes of the vdev queue.   ZFS on Linux 0.6.3 to 0.6.5
                     and groups every 5 s or 64 MiB
-    openzfs_2017    indirect blocks of 128 KiB (its change 7104); records of up to 16 MiB   0.7; FreeBSD 12
+    openzfs_2017    indirect blocks of 128 KiB (its change 7104). Records of up to 16 MiB   0.7; FreeBSD 12
                     (5027, 0.6.5, if zfs_max_recordsize is raised from 1 MiB), in core
-                    as they are on disk; no more read ahead than 8 MiB (5987)
-    openzfs_2019    groups of a fifth of what may be dirty; writes that follow each other   0.8, 2.0; FreeBSD 13.0
-                    go to a disk as up to 1 MiB, not 128 KiB (sequential scrub; to an
-                    SSD as before, pull request 8494)
+                    as they are on disk. No more read ahead than 8 MiB (5987)
+    openzfs_2019    groups of a fifth of what may be dirty. Writes that follow each other   0.8, 2.0; FreeBSD 13.0
+                    go to a disk as up to 1 MiB, not 128 KiB (sequential scrub). To
+                    an SSD they go as before (pull request 8494)
     openzfs_2021    log blocks in a metaslab of their own (pull request 11389); classes     2.1; FreeBSD 13.1
                     of the vdev queue take turns (11166)
-    openzfs         a call that rewrites several records is one transaction (14964);        2.2 of 2023, and later
+    openzfs         a call that rewrites several records is one transaction (14964).        2.2 of 2023, and later
                     records of up to 16 MiB without a parameter (13302); no more
-                    read ahead than 64 MiB (13452); padding of RAID-Z goes with
+                    read ahead than 64 MiB (13452). Padding of RAID-Z goes with
                     its column (12333)
 
-Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight
-(change 8585, 2017), which PostgreSQL does not feel: who flushes its log holds a lock, so one commit is under way at a
-time.
+Not in any: prefetch of later builds, and what `data/advice.toml` lists besides. Nor are several log blocks in flight (change
+8585, 2017), which PostgreSQL does not feel. Who flushes its log holds a lock, so one commit is under way at a time.
 
 `b141_df` was no build: it is b141 with the picker of the builds before it, which those after it went back to.
 """

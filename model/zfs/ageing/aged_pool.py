@@ -1,10 +1,10 @@
 """Ageing of a pool: one large file of records, written from its start to its end and then rewritten at random.
 
-Time, disks and the cache are left out: what ages the free space is only which records each transaction group writes, and
-in what order they are put. In a group each record is put once, however often it was written. Records whose pointers stand
-in the same indirect block are put together, in the order in which they were first written; the indirect block itself,
-if `indirect_bytes` is not 0, follows behind the last of them, in two copies (spec 2.12). Where a record lay before is freed
-in the same group.
+Time, disks and the cache are left out. The free space ages only by which records each transaction group writes, and by the
+order in which they are put. In a group each record is put once, however often it was written. Records whose pointers stand
+in the same indirect block are put together, in the order in which they were first written. The indirect block itself, if
+`indirect_bytes` is not 0, follows behind the last of them, in two copies (spec 2.12). Where a record lay before is freed in
+the same group.
 
     space = new_pool(...)                                    # model.zfs.metaslab.state; blocks are multiples of its unit
     file = new_file(space, n_records, 4096, 50_000)
@@ -14,7 +14,7 @@ in the same group.
 
 Each of the last three is a generator that gives the contiguity of a transaction group when that is written.
 
-*Contiguity* is the number of records that were put in a group for each row of touching ones among them: what could be
+*Contiguity* is the number of records that were put in a group for each row of touching ones among them. Such a row could be
 written with one I/O, had the I/O no limit.
 """
 

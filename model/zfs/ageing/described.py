@@ -1,11 +1,11 @@
 """A pool that is not new: metaslabs in which some of the space is allocated already, and what writes to them become.
 
-*Claimed* is what lies there: it goes into the log of the metaslab as if one transaction group had allocated it. So the
-free map is made of it when the metaslab is loaded. Then groups of blocks of one size are allocated and synced, by
-`model.zfs.metaslab.replay`; nothing is freed meanwhile. In the vdev queue of one disk, blocks that lie side by side and
-wait together become one I/O. Its size is up to the limit of the era (spec 3.5): that is all that makes writes large,
-and `n_units` counts them for a group that waits as a whole. Where no free segment is long enough any more, blocks
-become gangs (`model.zfs.metaslab.gang`), and their pieces are what is counted.
+*Claimed* is what lies there: it goes into the log of the metaslab as if one transaction group had allocated it. So the free
+map is made of it when the metaslab is loaded. Then groups of blocks of one size are allocated and synced, by
+`model.zfs.metaslab.replay`; nothing is freed meanwhile. In the vdev queue of one disk, blocks that lie side by side and wait
+together become one I/O. Its size is up to the limit of the era (spec 3.5). That is all that makes writes large. `n_units`
+counts them for a group that waits as a whole. Where no free segment is long enough any more, blocks become gangs
+(`model.zfs.metaslab.gang`), and their pieces are what is counted.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Random rewrites of records: the streams of allocations and frees that free space ages under.
 
-First all records are written in order, so many in a transaction group; then records drawn at random, each with the same
-chance, are written anew. What is rewritten goes to a new place, and its old one is freed in the same transaction group.
+First all records are written in order, so many in a transaction group. Then records are drawn at random, each with the same
+chance, and written anew. What is rewritten goes to a new place, and its old one is freed in the same transaction group.
 
 Beside them there can be a log of large records that are written one after the other, again and again in a ring.
 """

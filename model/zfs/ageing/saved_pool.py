@@ -1,4 +1,4 @@
-"""What a pool is made of, as arrays by name, and such arrays put into a new pool: to keep one and to go on with it later.
+"""What a pool is made of, as arrays by name, and such arrays put into a new pool. So a pool is kept, and goes on later.
 
 Summaries are not kept: of the maps of free blocks only the bits of what is taken, of metaslabs in which anything is. The
 rest is made again by taking what is allocated out of a map that is all free.

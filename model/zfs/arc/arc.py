@@ -1,6 +1,6 @@
 """The ARC of ZFS, 2007: which blocks stay in core, and what is given up for a new one.
 
-A block is *anonymous* while it is dirty or on its first way in; then on the side of what was used once (MRU) or again
+A block is *anonymous* while it is dirty or on its first way in. Then it is on the side of what was used once (MRU) or again
 (MFU). What is evicted leaves its header behind, as a *ghost*: to find one means that its side was too small.
 
     anonymous --> MRU ----------> MFU              c: bytes that there should be, all in all
@@ -13,22 +13,22 @@ A block is *anonymous* while it is dirty or on its first way in; then on the sid
     somebody takes hold of it; a prefetch of a block that still has the mark moves nothing.
  2. *Holds.* A block that is held stands on no list and cannot be evicted. With its last hold it goes to the head of its
     list; data and metadata have lists of their own. A block in core holds the indirect block above it.
- 3. *Adaptation.* A buffer of s bytes for an MRU ghost: p grows by s, times |MFU ghosts| / |MRU ghosts| (whole number) if
-    that is more than one, up to c; for an MFU ghost it falls likewise, down to 0. While there are less than c bytes, p
-    also grows by s if an anonymous buffer makes anonymous and MRU more than p.
+ 3. *Adaptation.* A buffer of s bytes for an MRU ghost: p grows by s, up to c. It grows by s times |MFU ghosts| / |MRU
+    ghosts| (whole number) if that is more than one. For an MFU ghost it falls likewise, down to 0. While there are less than
+    c bytes, p also grows by s if an anonymous buffer makes anonymous and MRU more than p.
  4. *Eviction* comes before a new buffer if there are more than c bytes, or, for metadata, no less than a quarter of c of
-    metadata. The side: for an anonymous or MRU block MFU, if anything of this type can be evicted and anonymous and MRU
-    take less than p; else MRU; for others MRU, if there is anything and MFU takes less than c - p, else MFU. From the
-    tail of the list, until s bytes are gone; passed over are indirect and prefetched blocks used less than a second
-    ago; and blocks of another size than s if the next one has it. What cannot be evicted is lived with.
- 5. *Every second*, if all with ghosts is more than 2c: MRU is evicted down to p (data first), MRU ghosts are forgotten
-    until anonymous, MRU and they are c; then MFU, until all is c, and MFU ghosts, until all with ghosts is 2c.
+    metadata. The side for an anonymous or MRU block: MFU, if anything of this type can be evicted and anonymous and MRU take
+    less than p. Else it is MRU. For others it is MRU, if there is anything and MFU takes less than c - p, else MFU. From the
+    tail of the list, until s bytes are gone. Indirect and prefetched blocks used less than a second ago are passed over. So
+    are blocks of another size than s if the next one has it. What cannot be evicted is lived with.
+ 5. *Every second*, if all with ghosts is more than 2c: MRU is evicted down to p (data first). MRU ghosts are forgotten until
+    anonymous, MRU and they are c. Then MFU goes, until all is c, and MFU ghosts, until all with ghosts is 2c.
  6. What is on a cache device (`model.zfs.arc.l2arc`) keeps its header when its ghost is forgotten. When it is wanted then,
     nothing is adapted, room is made as for an MFU ghost, and the block becomes MFU.
 
 In ZFS: `arc_access`, `add_reference`, `remove_reference`, `arc_adapt`, `arc_get_data_buf`, `arc_evict_needed`, `arc_evict`,
-`arc_adjust`; spec 7.1 to 7.3, 7.5. Left out: memory pressure (c stays where it starts, at its greatest), bytes of headers
-but for those that cache devices cost, later bounds of p.
+`arc_adjust`; spec 7.1 to 7.3, 7.5. Left out: memory pressure (c stays where it starts, at its greatest), and later bounds of
+p. Of the bytes of headers only those that cache devices cost are counted.
 
 Headers, states and lists: `model.zfs.arc.lists`. ARC as it was published, over the same lists: `model.zfs.arc.textbook`.
 """

@@ -8,21 +8,21 @@
                                       ^ hand -->                then from the start again
 
  1. *Rounds.* One device each, in turn. Its target is 8 MB, and as much again ("boost", since b103) until the ARC has evicted
-    anything. A round ends with its last write. The next one comes a second later; by b108 a second after this one began,
-    or 200 ms if it wrote more than half of its target. Up to b98 the first round comes after three minutes.
+    anything. A round ends with its last write. The next one comes a second later. By b108 it comes a second after this one
+    began, or 200 ms if it wrote more than half of its target. Up to b98 the first round comes after three minutes.
  2. *Eviction by the hand.* First all copies are given up that begin within a target of bytes behind the hand. If the
     hand is within two targets of the end, all up to the end are given up. A header that was there for the copy alone
     goes too.
- 3. *Which blocks.* Lists in this order: metadata of MFU, of MRU, data of MFU, of MRU; each from the tail (builds with a
-    boost: from the head, until the ARC has evicted anything), while the bytes passed, fed or not, are no more than
-    target x headroom (4; by b108 2). Fed is what may be cached (`L2_CACHEABLE`), is on no cache device yet, and was not
-    prefetched and never used (`noprefetch`). A block that would exceed the target ends the round. Held blocks are on no
-    list, so pinned indirect blocks are never fed.
+ 3. *Which blocks.* Lists in this order: metadata of MFU, of MRU, data of MFU, of MRU. Each is read from the tail (builds
+    with a boost: from the head, until the ARC has evicted anything). A list goes on while the bytes passed, fed or not, are
+    no more than target x headroom (4; by b108 2). Fed is what may be cached (`L2_CACHEABLE`), is on no cache device yet, and
+    was not prefetched and never used (`noprefetch`). A block that would exceed the target ends the round. Held blocks are on
+    no list, so pinned indirect blocks are never fed.
  4. *The hand* wraps round when it is within a target of the end.
- 5. *Reads.* What is on a cache device and not in core is read from there, once its round is over; by b108 nothing is read
+ 5. *Reads.* What is on a cache device and not in core is read from there, once its round is over. By b108 nothing is read
     from a device while it is written to (`norw`). A prefetch never is (`noprefetch`). The copy stays where it is.
- 6. *At the start* devices are empty, as after a reboot (before OpenZFS 2.0) or when they have just been added; or they hold
-    what hours have put there (`starts_with`), which at 8 MB a second is some 30 GB an hour.
+ 6. *At the start* devices are empty, as after a reboot (before OpenZFS 2.0) or when they have just been added. Or they hold
+    what hours have put there (`starts_with`). At 8 MB a second that is some 30 GB an hour.
  7. *Headers* of what is there cost memory of the ARC's: `model.zfs.arc.lists`.
 
 A slot is a place in a device's ring of copies, the oldest first. The copy in it is good while its header says so (`IN_L2`):
@@ -263,8 +263,8 @@ def _is_being_written(l2, device, slot):
 
 @kernel
 def l2_holds(l2, params, arc, block, is_prefetch):
-    """(device, B from its beginning) where `block`, which is not in core, is read from, counted as a hit; or NOWHERE twice,
-    and it is read from the pool."""
+    """(device, B from its beginning) where `block`, which is not in core, is read from, counted as a hit. NOWHERE twice: it
+    is read from the pool."""
     node = int(arc.node_of[block])
     if node == NIL or arc.nodes[node, header.IN_L2] == NIL or (is_prefetch and params.noprefetch):
         return NOWHERE, NOWHERE

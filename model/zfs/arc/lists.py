@@ -4,9 +4,9 @@ A node is a header: a block in core, a *ghost*, or a block that only a cache dev
 holds, and ghosts, stand on lists, one for each state and type, the newest at the head. The holder of a block takes it off
 its list.
 
-What is on a cache device keeps a header as long as it is there, and headers are memory of the ARC's (`total_bytes`): an
-addition to that of a block or ghost; a whole one for a block that has gone from everywhere else, in state L2_ONLY and
-on no list. What is dirtied has a new identity: its copy on the cache device is worth nothing (`lose_l2`).
+What is on a cache device keeps a header as long as it is there. Headers are memory of the ARC's (`total_bytes`). A header is
+an addition to that of a block or ghost. It is a whole one for a block that has gone from everywhere else, in state L2_ONLY
+and on no list. What is dirtied has a new identity: its copy on the cache device is worth nothing (`lose_l2`).
 
 Rules over them: `model.zfs.arc.arc`. In ZFS: `add_reference`, `remove_reference`, `arc_change_state`, `arc_hdr_destroy`;
 spec 7.2 and 7.5.

@@ -1,7 +1,7 @@
 """The properties primarycache and secondarycache: what the ARC and cache devices may keep of a file system's blocks.
 
  1. Each is all, metadata or none. Metadata are indirect blocks and the blocks of metadata objects; a file's records are not.
- 2. A block that primarycache leaves out is read into the ARC all the same, and found there as long as anybody holds it: who
+ 2. A block that primarycache leaves out is read into the ARC all the same, and found there as long as anybody holds it. Who
     comes while it is being read shares the read. With its last hold its data goes at once, and it becomes a ghost. So each
     read of a piece of a record reads the record, and a ghost that is found again still moves p.
  3. File-level prefetch is not asked for such blocks. What is dirty stays until it is written.

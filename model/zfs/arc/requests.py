@@ -4,8 +4,8 @@ The rules are those of `model.zfs.arc.arc` and `model.zfs.arc.l2arc`, by the ker
 simulation of a whole pool does about them, without the pool:
 
  1. *A read* is a demand. On a miss the block is there at once: nobody else asks for it while it is being read.
- 2. *A write* overwrites a block, as `model.zfs.dmu.dbuf` does it: what is in core becomes anonymous, and what a ghost or
-    a cache device has of it is worth nothing. Its transaction group is written at once, so it becomes MRU.
+ 2. *A write* overwrites a block, as `model.zfs.dmu.dbuf` does it. What is in core becomes anonymous, and what a ghost or a
+    cache device has of it is worth nothing. Its transaction group is written at once, so it becomes MRU.
  3. *Every second* the ARC is adjusted, if there was a request since.
  4. *Cache devices* are fed when a round is due, and written to in no time. Rounds with nothing to write, and no request
     between them, are passed over: they change nothing.

@@ -1,13 +1,13 @@
 """ARC as N. Megiddo and D. Modha published it (FAST '03, figure 4), over the lists of ZFS's (`model.zfs.arc.arc`).
 
-    a block that is nowhere   becomes MRU; before, if MRU and its ghosts are c, the oldest ghost of MRU is forgotten
-                              (the oldest of MRU itself if it has none); or else, if all are 2c, the oldest ghost of MFU
+    a block that is nowhere   becomes MRU. Before, if MRU and its ghosts are c, the oldest ghost of MRU is forgotten (the
+                              oldest of MRU itself if it has none). Or else, if all are 2c, the oldest ghost of MFU
     a hit                     becomes MFU, however soon after the last one
     a ghost                   moves p, by one or by the ratio of the ghosts' numbers, and becomes MFU
-    room, once c are in core  MRU's oldest becomes a ghost if MRU is more than p (or just p, for a ghost of MFU); else
+    room, once c are in core  MRU's oldest becomes a ghost if MRU is more than p (or just p, for a ghost of MFU). Else it is
                               MFU's
 
-What ZFS does otherwise: blocks have sizes, holds and types; a hit within 60 ms changes nothing; all that is over is evicted
+What ZFS does otherwise: blocks have sizes, holds and types; a hit within 60 ms changes nothing. All that is over is evicted
 once a second and before new buffers, not with every miss.
 """
 

@@ -1,8 +1,8 @@
 """What the ARC holds when the OLTP run begins: files that were just written have left in core what it kept of them.
 
 `preallocate`: every block comes in, is written and accessed, in order. Left out: what was written when the ARC could have
-been filled again since, and that a block is dirty for some seconds before it is accessed. `warm`: indirect blocks only.
-What happens then: `model.zfs.dmu.dbuf`.
+been filled again since. Left out, too: that a block is dirty for some seconds before it is accessed. `warm`: indirect blocks
+only. What happens then: `model.zfs.dmu.dbuf`.
 """
 
 from model.jit import kernel

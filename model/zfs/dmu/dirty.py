@@ -1,9 +1,9 @@
 """Transaction groups: what has been dirtied, and the order in which it is written.
 
-A record that is dirtied is put into the list of its L1. The L1, if it was clean, goes into that of its L2, and so on up
-to the file: every list in the order in which its members were first dirtied. A group is written by going through these
-lists, children before their parent (spec 2.12, 5.3). A group is *open*, then *quiesced*, then *syncing*; there is at
-most one of each kind. What is dirtied again in a later group is in both.
+A record that is dirtied is put into the list of its L1. The L1, if it was clean, goes into that of its L2, and so on up to
+the file. Every list is in the order in which its members were first dirtied. A group is written by going through these
+lists, children before their parent (spec 2.12, 5.3). A group is *open*, then *quiesced*, then *syncing*; there is at most
+one of each kind. What is dirtied again in a later group is in both.
 
     file -- L3 -- L2 a -- L1 x -- record 7, record 3        written: 7 3 x 5 y a ...
                |       '- L1 y -- record 5

@@ -1,9 +1,9 @@
 """Indirect blocks: which ones stand above a record, how many there are, and how large they are on disk.
 
-A file is a tree. Its records are level 0; an indirect block (16 KiB) of level 1, an L1, holds the block pointers
-(128 B each) of 128 records; an L2 those of 128 L1s; and so on, until one block, or as many as the dnode has root
-pointers, is left at the top. To reach a record ZFS needs every block above it; to rewrite it, it rewrites all of them,
-once per transaction group.
+A file is a tree. Its records are level 0. An indirect block (16 KiB) of level 1, an L1, holds the block pointers (128 B
+each) of 128 records. An L2 holds those of 128 L1s. So it goes on, until one block, or as many as the dnode has root
+pointers, is left at the top. To reach a record ZFS needs every block above it; to rewrite it, it rewrites all of them, once
+per transaction group.
 
     blocks of level k above record r     r >> 7k
     how many there are                   ceil(records / 128^k)
@@ -22,11 +22,10 @@ format is run over them. A block pointer is 16 words of 64 bits:
 
 So of 128 bytes 32 are noise, a few count up, and all else repeats the pointer before. Without checksums little is left.
 
-LZJB: a control byte announces eight items, least significant bit first; a clear bit is a byte as it is; a set bit is
-two bytes that stand for a copy of 3 to 66 earlier bytes, from up to 1023 back. They have 6 bits of length - 3 and 10
-bits of distance. Where the last same three bytes were is remembered in 1024 places, found by a hash, as an address: one
-from further back is mistaken for one nearby, and tried all the same. The result is kept if it saves an eighth, and
-rounded up to sectors.
+LZJB: a control byte announces eight items, least significant bit first. A clear bit is a byte as it is. A set bit is two
+bytes that stand for a copy of 3 to 66 earlier bytes, from up to 1023 back. They have 6 bits of length - 3 and 10 bits of
+distance. Where the last same three bytes were is remembered in 1024 places, found by a hash, as an address. One from further
+back is mistaken for one nearby, and tried all the same. The result is kept if it saves an eighth, and rounded up to sectors.
 
 In ZFS: dnode.c, dbuf.c, spa.h, lzjb.c, zio_compress.c; spec 5.1, 5.3, 5.4. LZJB on a real machine starts with whatever
 was in its table, so that sizes vary by a few bytes; here it starts with zeros. The hash is the one of 2007.
@@ -257,9 +256,9 @@ def block_pointers(kind: int, checksum: int, rng: np.random.Generator, n_used: i
     """An indirect block with `n_used` pointers (all of them if left out) to children of `level`, the rest of it zero
     ('<u8'[2^shift, 16]).
 
-    Children of level 0 are records of `record_bytes`, uncompressed, one DVA, with `checksum`. Those of higher levels
-    are indirect blocks, of 7/16 of their length on disk, two DVAs, and always with FLETCHER4, as metadata has;
-    SEQUENTIAL ones lie as far apart as what they stand above is long.
+    Children of level 0 are records of `record_bytes`, uncompressed, one DVA, with `checksum`. Those of higher levels are
+    indirect blocks, of 7/16 of their length on disk. They have two DVAs, and always FLETCHER4, as metadata has. SEQUENTIAL
+    ones lie as far apart as what they stand above is long.
     """
     pointers = 1 << shift
     n_used = pointers if n_used is None else n_used

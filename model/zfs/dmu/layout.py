@@ -1,7 +1,7 @@
 """Where files lie that were written from start to end into an empty pool: records, indirect blocks and their copies.
 
 Blocks are numbered: first the records of all files, file by file, then the indirect blocks of each file, level by level.
-Files may be ranges of one object, as on a zvol: then their records are numbered through all of it, and its indirect blocks
+Files may be ranges of one object, as on a zvol. Then their records are numbered through all of it, and its indirect blocks
 are theirs together.
 
 The allocator of 2007, for a pool that only grows:
@@ -10,17 +10,17 @@ The allocator of 2007, for a pool that only grows:
     that is given counts, second copies on another leaf too. The rotor goes on from the leaf that was given the last
     piece.
  2. An indirect block has a second copy, on the leaf after the one of the first.
- 3. A leaf gives space in order of address, every piece aligned to the lowest set bit of its length: *first fit* with a
-    cursor for every such alignment (spec 2.8, FF). Nothing is freed here, so what is free are the *holes* left by
+ 3. A leaf gives space in order of address, every piece aligned to the lowest set bit of its length. This is *first fit* with
+    a cursor for every such alignment (spec 2.8, FF). Nothing is freed here, so what is free are the *holes* left by
     alignment and all behind the frontier. While every hole is shorter than the pieces asked for, first fit always ends
     behind the frontier, and this form is exact:
 
         place = frontier rounded up to the alignment; frontier = place + length
 
-    With records of 8 KiB and L1s of 6 to 7.5 KiB the holes are at most 5 KiB. Behind an L2 (8.5 KiB) there may be one
-    that an L1 fits into, which is not taken here: at most one L1 in 128. Larger records leave holes that L1s fit into.
-    On RAID-Z so do sizes with parity that are a large power of two times an odd number: what then lies in them in ZFS
-    lies behind the frontier here, and files take up to that much more room.
+    With records of 8 KiB and L1s of 6 to 7.5 KiB the holes are at most 5 KiB. Behind an L2 (8.5 KiB) there may be one that
+    an L1 fits into, which is not taken here: at most one L1 in 128. Larger records leave holes that L1s fit into. On RAID-Z
+    so do sizes with parity that are a large power of two times an odd number. What then lies in them in ZFS lies behind the
+    frontier here, and files take up to that much more room.
  4. In a transaction group children come before their parent: an indirect block lies right behind its last child.
 
     leaf 0   [R0 R1 ...              R63]
@@ -30,10 +30,10 @@ The allocator of 2007, for a pool that only grows:
 The leaves of the pool as the allocator sees it are its top-level vdevs (`model.zfs.vdev.raid`). A block takes `asize` of its
 vdev, with parity and padding if that is RAID-Z; the aliquot is 512 KiB for each of its disks.
 
-In ZFS: `metaslab_alloc_dva`, `metaslab_ff_alloc`, `dbuf_sync_list`; spec 2.1, 2.3, 2.8, 2.12. Left out: the bias
-towards emptier leaves (all are equally full here); the blocks that are rewritten where one transaction group of the
-preallocation ends and the next begins (a few dozen); dnodes and space maps. With a single leaf the second copy lies
-right behind the first one; ZFS would put it an eighth of the disk away.
+In ZFS: `metaslab_alloc_dva`, `metaslab_ff_alloc`, `dbuf_sync_list`; spec 2.1, 2.3, 2.8, 2.12. Left out: the bias towards
+emptier leaves (all are equally full here), dnodes and space maps. So are the few dozen blocks that are rewritten where one
+transaction group of the preallocation ends and the next begins. With a single leaf the second copy lies right behind the
+first one; ZFS would put it an eighth of the disk away.
 
 A pool may hold other data already (`first_byte`): all of it in front, without a hole, and equally long on every leaf.
 """
@@ -218,7 +218,7 @@ def number_blocks(n_records_of, record_bytes=8192, core_bytes=None, shift=POINTE
 
 def block_sizes(seed=0, record_bytes=8192, checksum=FLETCHER2, n_leaves=46, shift=POINTER_SHIFT):
     """Sizes from made-up indirect blocks, compressed: see `model.zfs.dmu.indirect`. An L1 of which k children have been
-    rewritten has k pointers of one that was rewritten altogether; of more than 128, sizes between are as the one before."""
+    rewritten has k pointers of one that was rewritten altogether. Of more than 128, sizes between are as the one before."""
     rng = stream(seed, "indirect blocks")
     shape = dict(record_bytes=record_bytes, n_vdevs=n_leaves, shift=shift)
     fresh = [block_pointers(SEQUENTIAL, checksum, rng, **shape) for _ in range(_SAMPLES)]

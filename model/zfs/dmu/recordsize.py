@@ -2,14 +2,14 @@
 
 A file is kept in records of one size. A write is cut into pieces at their borders. In English (spec 5.2, 5.3):
 
- 1. A piece that covers its record needs nothing of the old one. Any other piece needs the record in core, and it is read
-    if it is not there: the whole of it, by the writer, who waits.
+ 1. A piece that covers its record needs nothing of the old one. Any other piece needs the record in core, and it is read if
+    it is not there. The writer reads the whole of it, and waits.
  2. A record that was written to is *dirty*, stays in core, and is written whole with its transaction group, once, however
     many pieces came. What is dirtied again in a later group is written again.
  3. A write that is not aligned to records may touch two where one would do.
 
-So with few writes to each record in a group nearly every write of 8 KiB makes 128 KiB be written; with many, hardly more
-than is asked for. W independent writes to n records dirty n (1 - (1 - 1/n)^W) of them in a group. With l = W / n:
+So with few writes to each record in a group nearly every write of 8 KiB makes 128 KiB be written. With many, hardly more is
+written than is asked for. W independent writes to n records dirty n (1 - (1 - 1/n)^W) of them in a group. With l = W / n:
 
     amplification = B written / B asked = (record / write) (1 - exp(-l)) / l
 
@@ -18,8 +18,8 @@ which for 8 KiB in 128 KiB is 16 (1 - exp(-l)) / l, and for n pages a record n (
 Records have 128 KiB at most, until large blocks came (feature large_blocks, illumos change 5027 of 2014; ZFS on Linux
 0.6.5). Then it is 16 MiB, though a parameter, zfs_max_recordsize, stood at 1 MiB until OpenZFS 2.2 (pull request 13302).
 
-Left out: compression, indirect blocks (`model.zfs.dmu.dirty`), what the log does with the same data
-(`model.zfs.zil.log`); and when a record leaves core, which is the caller's to say (`in_core`).
+Left out: compression, indirect blocks (`model.zfs.dmu.dirty`), what the log does with the same data (`model.zfs.zil.log`).
+When a record leaves core is the caller's to say (`in_core`).
 """
 
 import math

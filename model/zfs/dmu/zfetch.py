@@ -1,22 +1,22 @@
 """File-level prefetch, exactly: how zfetch follows the readers of a file and what it reads ahead of them.
 
-Every read of a record, one at a time, is shown to the zfetch of its file, which knows up to eight *streams*. A stream
-has a *window* of blocks that were read, from `start` on, `length` long; a `stride` from one window to the next; the
-block `ahead` up to which it has prefetched; a `cap`, the strides that it may be ahead; and a `direction`. In English:
+Every read of a record, one at a time, is shown to the zfetch of its file, which knows up to eight *streams*. A stream has a
+*window* of blocks that were read, from `start` on, `length` long, and a `stride` from one window to the next. It has the
+block `ahead` up to which it has prefetched, a `cap`, the strides that it may be ahead, and a `direction`. In English:
 
  1. The streams are asked one after the other, the youngest first, which of them expects block b:
-      it lies in the window: it was expected, and nothing happens (from hg 10474 on only if it was prefetched as well);
-      it follows the window: the window grows by b, to 256 blocks at most; the reader goes forward;
-      it precedes the window: likewise, and the reader goes backward;
-      it lies one stride on, or back: the window moves there (only where a stride is longer than its window).
+      it lies in the window: it was expected, and nothing happens (from hg 10474 on only if it was prefetched as well).
+      It follows the window: the window grows by b, to 256 blocks at most; the reader goes forward.
+      It precedes the window: likewise, and the reader goes backward.
+      It lies one stride on, or back: the window moves there (only where a stride is longer than its window).
  2. If b was expected and yet not prefetched, the stream is no good: it is deleted, and b is nobody's. But a window of
     one block had nothing prefetched for it: one that grows from there is good.
- 3. A good stream doubles its cap, to 256 at most, and prefetches up to that many strides ahead: at each stride as many
-    blocks as its window has. It is used in this tick.
+ 3. A good stream doubles its cap, to 256 at most, and prefetches up to that many strides ahead. At each stride it prefetches
+    as many blocks as its window has. It is used in this tick.
  4. If nobody expects b, two streams may be in line with it: one starts at b - 2n, another at b - n. They become one of
     stride n, now at b, which prefetches as in 3.
- 5. Else b starts a stream: in place of the first one idle for 3 seconds, or as one more if the file has less than its
-    share: a stream for each 256 blocks, at least 1 and at most 8. Else nothing happens: no room.
+ 5. Else b starts a stream. It does so in place of the first one idle for 3 seconds, or as one more if the file has less than
+    its share. The share is a stream for each 256 blocks, at least 1 and at most 8. Else nothing happens: no room.
 
 A long sequential read from block 0 on thus prefetches 2 blocks when it reads block 1, then 3, 2 times 4, 3 times 5, ...
 and is 260 blocks ahead after nine; from then on bursts of up to 256 blocks, all at once.

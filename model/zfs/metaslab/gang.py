@@ -1,7 +1,7 @@
 """Gang blocks: a block for which no free segment is long enough anywhere, in pieces (spec 2.11).
 
-A *gang header* of 512 B holds three block pointers; the block is cut into up to three *members*, and a member that finds
-no room in one piece becomes a gang itself.
+A *gang header* of 512 B holds three block pointers. The block is cut into up to three *members*. A member that finds no room
+in one piece becomes a gang itself.
 
 * To b98 (`HALVES`): the first member is to have half of the block. As long as members of that size would do for the rest,
   one is tried; where it finds no room, half as much. If they would not do any more, a share of the rest (by the pointers
@@ -14,8 +14,8 @@ A header has one copy more than the block, up to three. If 512 B find no room, a
 panics.) Time and order of I/Os are not the business of this file.
 
 Who writes blocks that can become gangs is `model.zfs.ageing.described`, for a user's own pool. In order entry and Exchange
-none does: their pools count in units of a record or so (`model.zfs.metaslab.new_pool`), in which there is no header of 512
-B. What found no room first, in the oldest and fullest of their pools, was a log block; for such a one ZFS makes no gang, but
+none does. Their pools count in units of a record or so (`model.zfs.metaslab.new_pool`), in which there is no header of 512
+B. What found no room first, in the oldest and fullest of their pools, was a log block. For such a one ZFS makes no gang, but
 has the commit wait for a transaction group.
 
 In ZFS: zio.c (`zio_write_allocate_gang_members`, later `zio_write_gang_block`).
@@ -39,7 +39,7 @@ IS_MEMBER, IS_HEADER = 0, 1
 
 
 class Gang(NamedTuple):
-    """The pieces of one block in the order in which they were allocated; (n_pieces, 3 copies) arrays, and the gangs that
+    """The pieces of one block in the order in which they were allocated: (n_pieces, 3 copies) arrays. Also the gangs that
     are not complete, outermost first."""
 
     n_pieces: np.ndarray  # one

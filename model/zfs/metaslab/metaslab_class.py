@@ -1,14 +1,14 @@
 """A class of vdevs: whose turn it is; copies; frees (spec 2.3).
 
  1. The vdevs of a class stand in a ring. The *rotor* is the one whose turn it is. It is handed on when the vdev has given
-    its *aliquot*, half a MiB for each of its disks. A *bias* is up to a quarter more if the vdev is emptier than the
-    class, or less if it is fuller; how full they are is looked at when a turn begins. Up to hg 10921 a log vdev is
-    compared with the normal class.
+    its *aliquot*, half a MiB for each of its disks. A *bias* is up to a quarter more if the vdev is emptier than the class,
+    or less if it is fuller. How full they are is looked at when a turn begins. Up to hg 10921 a log vdev is compared with
+    the normal class.
  2. The first copy of a block begins at the rotor, a further one at the vdev behind that of the copy before. A block may
     have a hint instead: a vdev to begin with (or the one behind it).
  3. A vdev that has no room: the one behind it is tried, and the rotor moves on, too.
  4. Copies on one vdev keep a distance of 1/8 of it. If that leaves no room on any vdev, of 1/16, and so on.
- 5. Whatever was allocated counts for the turn of the class, wherever it went, and can end it; the rotor then stands behind
+ 5. Whatever was allocated counts for the turn of the class, wherever it went, and can end it. The rotor then stands behind
     the vdev that was used.
  6. A block has all of its copies or none. Those that were found are undone, that is, free at once.
  7. To free is to note it in the txg; `model.zfs.metaslab.sync` says when the space comes back.
@@ -163,8 +163,8 @@ def allocate(pool, txg, psize, n_copies, hint_vdev):
 
 @kernel
 def allocate_log(pool, txg, psize, hint_vdev, uses_slog):
-    """A block of the intent log: of the log class, if there is one that is not full and `uses_slog`, else of the normal
-    one; not on the vdev of the block before, which is the hint, but on the one behind it (spec 6.5)."""
+    """A block of the intent log: of the log class, if there is one that is not full and `uses_slog`, else of the normal one.
+    It is not on the vdev of the block before, which is the hint, but on the one behind it (spec 6.5)."""
     set_hint(pool, hint_vdev)
     if uses_slog:
         status = allocate_from(pool, LOG, txg, psize, 1, True)

@@ -1,16 +1,16 @@
 """One vdev: which of its metaslabs a block comes from. Weights, and who is active (spec 2.4, 2.5, 2.6).
 
- 1. *Weight*: twice the space that is not allocated (as of the last sync); less a part that grows with the number of the
-    metaslab, up to half: the outer ones, where a disk is faster, weigh more. Then a bonus: to b121 twice as much for
-    every metaslab that was ever written to; later for those up to the highest activated one, with a factor that is 1 by
+ 1. *Weight*: twice the space that is not allocated (as of the last sync). A part is taken off that grows with the number of
+    the metaslab, up to half. So the outer ones, where a disk is faster, weigh more. Then a bonus: to b121 twice as much for
+    every metaslab that was ever written to. Later those up to the highest activated one have it, with a factor that is 1 by
     a slip.
- 2. A block goes to the metaslab that weighs most, and active ones weigh more than all others. So once activated, a
-    metaslab stays *primary*: to b121 until a request fails in it, later until at the end of a txg it is fragmented.
+ 2. A block goes to the metaslab that weighs most, and active ones weigh more than all others. So once activated, a metaslab
+    stays *primary*. To b121 that lasts until a request fails in it, later until at the end of a txg it is fragmented.
  3. A further copy on the same vdev goes to the heaviest metaslab that is far enough from the other copies, which becomes
-    *secondary*; half as far again from one in which nothing was ever allocated.
+    *secondary*. From one in which nothing was ever allocated it is half as far again.
  4. To activate is to load the map, if it is not. What is deferred is free on disk, and is taken out again.
- 5. A request failed: the metaslab is left with a weight of one byte less than was asked for, later with its longest
-    free segment; and the next one is tried. That lasts until it is weighed again (`model.zfs.metaslab.sync`).
+ 5. A request failed: the metaslab is left with a weight of one byte less than was asked for, later with its longest free
+    segment. The next one is tried. That lasts until it is weighed again (`model.zfs.metaslab.sync`).
  6. A metaslab that is not active and has nothing to sync is unloaded. Its cursors are lost.
 
 When a map is loaded whose log was not read ahead, the allocation waits for as many reads as the log has blocks:

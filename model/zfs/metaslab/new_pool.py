@@ -100,7 +100,7 @@ def new_pool(vdevs: Sequence[TopVdev], params: MetaslabParams, engine: int = EXA
              metaslab_bytes: int | None = None, max_segments: int = SEGMENTS, log_blocks: int | None = None) -> Metaslabs:
     """An empty pool as it is after its creation or import: nothing loaded. `vdevs` are TopVdevs.
 
-    engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`, which for dynamic fit
+    engine          EXACT, or FAST: the same for blocks whose sizes are all multiples of `unit_bytes`. For dynamic fit that
                     need not be a power of two
     metaslab_bytes  None: by the rule; or the B of every metaslab, a power of two
     max_segments    room for segments: of all loaded maps (exact engine only) and of all maps of txgs

@@ -1,8 +1,8 @@
 """A recorded stream of allocations, frees and ends of transaction groups through the allocator of a pool.
 
-Rows are in order of time: allocations (the copies of a block are rows one after the other); frees of what an earlier
-row allocated; ends of txgs, each of which closes the txg whose number it has; and vdevs that are added. After each end,
-what the allocator's state is like is noted.
+Rows are in order of time: allocations, frees of what an earlier row allocated, ends of txgs, and vdevs that are added. The
+copies of a block are rows one after the other. An end of a txg closes the txg whose number it has. After each end, what the
+allocator's state is like is noted.
 """
 
 from typing import NamedTuple

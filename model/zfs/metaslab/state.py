@@ -8,9 +8,10 @@ a power of two. Who decides what:
         map     where in it      space/pickers.py   first fit, best fit or something between            spec 2.8
     txg         when freed space comes back, and what is written of it: sync.py                     spec 2.9, 2.10
 
-A metaslab has a map of what is free, if it is *loaded*; what was allocated and freed in each of the four open
-transaction groups; what is freed but withheld (*deferred*); and on disk a log of all that (`model.zfs.space.space_map_log`),
-from which its map is made when it is loaded. Its number counts through all vdevs; so do the numbers of maps.
+A metaslab has a map of what is free, if it is *loaded*. It has maps of what was allocated and freed in each of the four open
+transaction groups, and of what is freed but withheld (*deferred*). On disk it has a log of all that
+(`model.zfs.space.space_map_log`), from which its map is made when it is loaded. Its number counts through all vdevs; so do
+the numbers of maps.
 
 The weight of a metaslab has two uppermost bits in ZFS: *primary*, where blocks go, and *secondary*, where further
 copies go. They are kept apart here, as `active`.

@@ -3,8 +3,8 @@
 Each metaslab in which the txg allocated or freed is *dirty*. When txg N is synced, each of them, last made dirty first:
 
  1. Its first time it gets a log (`model.zfs.space.space_map_log`).
- 2. *Condense*: if it is loaded and its log is 16 bytes or more for each free segment, the log is written anew: what is
-    allocated, and nothing else.
+ 2. *Condense*: if it is loaded and its log is 16 bytes or more for each free segment, the log is written anew. It then has
+    what is allocated, and nothing else.
  3. What was allocated, then what was freed, is appended to the log, and counts as allocated or not from now on.
 
 Then each of them, in the opposite order:
@@ -20,7 +20,7 @@ logs of the (up to 3) heaviest are read ahead, if they are not loaded.
 The space of a vdev that was added in the txg can be had from then on.
 
 In ZFS: metaslab.c (`metaslab_sync`, `metaslab_sync_done`, `metaslab_sync_reassess`, `metaslab_prefetch`), vdev.c. Left out:
-later passes of a sync, in which the blocks of the logs themselves are allocated; whoever simulates a pool's own blocks
+later passes of a sync, in which the blocks of the logs themselves are allocated. Whoever simulates a pool's own blocks
 allocates them like any others.
 """
 

@@ -3,8 +3,8 @@
 Which segment of free space a first fit begins with can depend on where it stands in its tree (spec 2.7.2). So the trees
 of `model.zfs.space.space_map` must have the shapes of the ones in ZFS. The rules that decide shapes:
 
-* A new node becomes a leaf where the search for it ended, or is put beside a node that is given: as its child on that
-  side, or, where it has one, as a child of the nearest node on that side.
+* A new node becomes a leaf where the search for it ended, or is put beside a node that is given. There it is its child on
+  that side, or, where it has one, a child of the nearest node on that side.
 * Balance is height on the right less height on the left: -1, 0 or 1. After an insertion the walk upwards ends where a
   height did not grow, or with one rotation.
 * A node with two children is replaced by its predecessor in order, if it is right-heavy by its successor. What replaces
@@ -15,7 +15,7 @@ of `model.zfs.space.space_map` must have the shapes of the ones in ZFS. The rule
 Nothing here knows what the trees are in order of. Nodes are numbered from 1; 0 is nobody, and the parent that is
 sometimes written into its row means nothing. There can be many trees in one store of nodes, each node in at most one.
 
-A node is one row of 32 bytes, as many as a processor fetches with two or one of its lines: two int64 of whoever keeps
+A node is one row of 32 bytes, as many as a processor fetches with two or one of its lines. It has two int64 of whoever keeps
 things in the trees, then four int32 of links. `Trees.key` and `Trees.link` are two views of these rows.
 """
 

@@ -1,13 +1,13 @@
 """The maps of a pool for blocks of one size: the fast engine behind `model.zfs.space.free_map`.
 
-What is free in a metaslab is kept in `model.zfs.space.bitmaps`, also while ZFS would have the map unloaded: what is freed
-and no longer withheld is given to it at once, which is how it would be found on loading. Loading only sets cursors to 0.
+What is free in a metaslab is kept in `model.zfs.space.bitmaps`, also while ZFS would have the map unloaded. What is freed
+and no longer withheld is given to it at once. That is how it would be found on loading. Loading only sets cursors to 0.
 
-What a txg allocates or frees of a metaslab, and what is withheld, are *lists* of rows of units in order of arrival; a
+What a txg allocates or frees of a metaslab, and what is withheld, are *lists* of rows of units in order of arrival. A
 row that continues the last one is joined to it. Emptying one list into another is to link them.
 
-Of the log of a metaslab only the length is known, in records: one for each row of blocks that do not touch, of at most
-32768 sectors. Where a list has several, they are counted in a bitmap of their own: all rows are entered, then each one
+Of the log of a metaslab only the length is known, in records. There is one for each row of blocks that do not touch, of at
+most 32768 sectors. Where a list has several, they are counted in a bitmap of their own. All rows are entered, then each one
 with nothing on its left begins a record, then all are taken out. When a log is written anew, what would be written is
 counted in the free map.
 """
@@ -314,8 +314,8 @@ def _allocated_records(fb, m, max_units):
 
 @kernel
 def rewrite(maps, m, txg_map, sources, ashift):
-    """A log written anew: put into list `one` the number of blocks that are allocated, which is all that is in none of the
-    `sources` nor free; and remember how many records they are."""
+    """A log written anew: put into list `one` the number of blocks that are allocated, and remember how many records they
+    are. Allocated is all that is in none of the `sources` nor free."""
     for source in sources:
         _flip_all(maps, m, source, maps.free.mask, first_bit(maps.free, m))
     n_blocks, n = _allocated_records(maps.free, m, _max_units(maps, ashift))

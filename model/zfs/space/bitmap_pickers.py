@@ -5,8 +5,8 @@ Both engines take the same decisions except where several segments overlap the p
 finds the one nearest to the root of its tree (spec 2.7.2). Here the lowest of them counts, and `n_ambiguous` says how
 often that could have mattered. It cannot where all blocks of a map have one size.
 
-Cursors count in the vdev, not in the metaslab: a cursor that was never set is at 0, and so
-before every metaslab but the first.
+Cursors count in the vdev, not in the metaslab. A cursor that was never set is at 0, and so before every metaslab but the
+first.
 """
 
 from model.jit import kernel, part

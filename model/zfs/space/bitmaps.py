@@ -1,27 +1,28 @@
 """Free space in blocks of one size: bitmaps with summaries, the fast twin of `model.zfs.space.space_map`.
 
 A *map* is the free space of one metaslab, one bit a block: 1 where it is taken. A *run* is a maximal row of free blocks.
-Pickers ask for the first run from a place on that has n blocks; and for the shortest run that has n blocks, the lowest
-among equals. The bitmap answers neither in time; trees of runs do, but cost a walk through memory for every change. So:
+Pickers ask for the first run from a place on that has n blocks. They also ask for the shortest run that has n blocks, the
+lowest among equals. The bitmap answers neither in time; trees of runs do, but cost a walk through memory for every change.
+So:
 
-* Runs of 1 to 31 blocks are of the *class* of their length; longer ones are of the class *long*
+* Runs of 1 to 31 blocks are of the *class* of their length. Longer ones are of the class *long*
   (`model.zfs.space.long_free_runs` keeps those in exact order). For each class a second bitmap has one bit for each
   word of 64 blocks: whether a run of that class begins in it. A third has one bit for each word of the second, a fourth
   one for each word of the third. Of the fourth a map of up to 2^24 blocks has one word, a larger one up to eight. A word
   for each map says which classes there are. The lowest run of a class is four counts of trailing zeros away.
 * The words of all 32 classes for the same place stand beside each other, so that a change touches few cache lines.
-* Nothing is kept of a run but its bits. How far it reaches is counted in the 64 blocks on either side; whether a word
-  still has another run of some class is computed from the word and its successor by shifts.
+* Nothing is kept of a run but its bits. How far it reaches is counted in the 64 blocks on either side. Whether a word still
+  has another run of some class is computed from the word and its successor by shifts.
 
-Per block this is 1 bit of map, half a bit of summaries and 2 bits of tables of long runs: a map of 2^24 blocks takes 7 MB.
-Only memory that was ever written counts. A map that was free from the beginning is zeros that nobody wrote. So it takes
-next to none until something is put into it (`model.jit.untouched_memory`).
+Per block this is 1 bit of map, half a bit of summaries and 2 bits of tables of long runs. A map of 2^24 blocks takes 7 MB.
+Only memory that was ever written counts. A map that was free from the beginning is zeros that nobody wrote. So it takes next
+to none until something is put into it (`model.jit.untouched_memory`).
 
 A run that crosses words belongs to the word of its start. Words of ones stand between maps, so that nothing is free
 beyond an end. Blocks are numbered from 0 in each map. A word is an int64 (`model.structures.bits`).
 
 A block may be of any number of sectors: double-parity RAID-Z takes space in threes. It has `grain` *units*, each of a power
-of two of bytes. A metaslab, of a power of two itself, is then no whole number of blocks; the `rest` behind the last one is
+of two of bytes. A metaslab, of a power of two itself, is then no whole number of blocks. The `rest` behind the last one is
 always free, and belongs to the run before it, if there is one. Cursors count in units of the vdev.
 """
 

@@ -149,8 +149,8 @@ def append_frees(pool, m, frees, freed):
 
 @kernel
 def start_over(pool, m, allocs, frees, freed, defers, later):
-    """Condense: an empty log, and in map `allocs` all that is allocated as of this txg, made from what is free: in the
-    free map, freed in this txg, deferred (2 maps), or allocated by one of the 2 later txgs. Map `frees` is emptied into
+    """Condense: an empty log, and in map `allocs` all that is allocated as of this txg. Free as of this txg is: the free
+    map, freed in this txg, deferred (2 maps), and allocated by one of the 2 later txgs. Map `frees` is emptied into
     `freed`."""
     maps = pool.maps
     _copy(pool, frees, freed)

@@ -4,10 +4,10 @@
 (`model.zfs.space.fast_engine`): blocks of one size, for pools that were made with `blocks`. Which one it is is settled when
 a kernel is compiled; the other one is not compiled at all.
 
-A metaslab's own map, of what is free, has the number of the metaslab; the maps of txgs have the numbers that
-`model.zfs.metaslab.state` gives them, and the log is that of the metaslab. What the fast engine does otherwise, without any
-effect on where blocks go: it keeps the free map of a metaslab that is not loaded as it would be if it were; the maps of
-txgs without order; of the log only the length.
+A metaslab's own map, of what is free, has the number of the metaslab. The maps of txgs have the numbers that
+`model.zfs.metaslab.state` gives them, and the log is that of the metaslab. What the fast engine does otherwise has no effect
+on where blocks go. It keeps the free map of a metaslab that is not loaded as it would be if it were. It keeps the maps of
+txgs without order, and of the log only the length.
 """
 
 from model.jit import either

@@ -1,6 +1,6 @@
 """Runs of free blocks: what the maps of `model.zfs.space.bitmaps` say of them, and how they change.
 
-How far a run reaches is counted in the 64 blocks on either side of a place; of a long run, what
+How far a run reaches is counted in the 64 blocks on either side of a place. Of a long run, what
 `model.zfs.space.long_free_runs` keeps says it. Blocks that become free join the runs on both sides; blocks that are
 taken leave a run on either side, or none.
 """

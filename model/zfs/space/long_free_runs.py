@@ -1,13 +1,13 @@
 """The long runs of maps of free blocks, in exact order of (length, start), and found by where they begin or end.
 
-A run is long from 32 blocks on. No two of them can begin in the same 32 blocks, nor end there; so a table with one entry
-for every 32 blocks finds a run by its first block and another one by its last. The order is a skip list
+A run is long from 32 blocks on. No two of them can begin in the same 32 blocks, nor end there. So a table with one entry for
+every 32 blocks finds a run by its first block and another one by its last. The order is a skip list
 (`model.structures.skip_lists`).
 
-A run that shrinks or grows keeps its number, and its place in the order as long as its neighbours there allow it: the
-one large run of a fresh map, which every allocation trims, costs no search. Where they do not, it is taken out of the order
-and is *loose*, until another run of its map is to be: the run at a cursor, which one allocation after the other trims, is
-put in order again once for all of them. Who asks for the longest or the shortest run asks the loose one, too.
+A run that shrinks or grows keeps its number, and its place in the order as long as its neighbours there allow it. So the one
+large run of a fresh map, which every allocation trims, costs no search. Where they do not, it is taken out of the order and
+is *loose*, until another run of its map is to be. So the run at a cursor, which one allocation after the other trims, is put
+in order again once for all of them. Who asks for the longest or the shortest run asks the loose one, too.
 """
 
 from functools import lru_cache

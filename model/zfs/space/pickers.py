@@ -7,11 +7,11 @@ finds.
 * *First fit* (the default to b108). Go upwards from what was found, or from the next segment above. Take the first one
   that has room when its start is rounded up to the alignment: the largest power of two that divides the size. Nothing:
   once more from the bottom. There is a cursor for each alignment.
-* *Dynamic fit* (the default in b117 and b121, with 30 %; later 4 %). First fit without alignment, as long as a hole of
-  128 KiB is left and the free share has not fallen below the percentage; else *best fit*, the shortest segment that is
+* *Dynamic fit* (the default in b117 and b121, with 30 %; later 4 %). First fit without alignment, as long as a hole of 128
+  KiB is left and the free share has not fallen below the percentage. Else it is *best fit*, the shortest segment that is
   long enough.
 * *Cursor dynamic fit* (never the default). First fit without alignment inside an extent of 10 MiB that best fit took.
-* *New dynamic fit* (the default in b141). Go on at the cursor of this magnitude if the segment there has room; else
+* *New dynamic fit* (the default in b141). Go on at the cursor of this magnitude if the segment there has room. Else
   open the shortest segment of at least 16 to 32 times the size, or the longest there is. An earlier version
   (NEW_DYNAMIC_FIT_C) has one cursor, and wants 10 MiB.
 

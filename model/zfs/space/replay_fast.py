@@ -1,7 +1,7 @@
 """Driving maps of free blocks with a stream of operations: the fast twin of `model.zfs.space.replay_exact`.
 
 The unit is the largest power of two that divides all sizes. Where no choice depended on the shape of a tree
-(`Summary.n_ambiguous` is 0) the offsets are those of the exact engine; after the first that did, nothing is promised.
+(`Summary.n_ambiguous` is 0) the offsets are those of the exact engine. After the first that did, nothing is promised.
 """
 
 from typing import NamedTuple

@@ -2,21 +2,20 @@
 
 A map is a set of half-open segments [start, end) that neither overlap nor touch, in an AVL tree in order of offset.
 
-* Adding joins what touches: with neighbours on both sides the left one is removed and the right one reaches down to its
-  start; with one neighbour that one grows; with none a new leaf is made where the search for it ended.
-* Removing shortens a segment, removes it whole, or cuts it in two: the node keeps what is left of the cut, and what is
-  right of it gets a new node, put next to it.
-* A search for an area calls a segment that overlaps it anywhere "equal". So it finds the overlapping segment that
-  stands nearest to the root, not the lowest. So the shape of a tree can decide where a block goes, and it must be
-  right: moving a map into another one takes its segments in post-order.
+* Adding joins what touches. With neighbours on both sides the left one is removed and the right one reaches down to its
+  start. With one neighbour that one grows. With none a new leaf is made where the search for it ended.
+* Removing shortens a segment, removes it whole, or cuts it in two. The node keeps what is left of the cut. What is right of
+  it gets a new node, put next to it.
+* A search for an area calls a segment that overlaps it anywhere "equal". So it finds the overlapping segment that stands
+  nearest to the root, not the lowest. So the shape of a tree can decide where a block goes, and it must be right. Moving a
+  map into another one takes its segments in post-order.
 
-A *free map* also keeps its segments in order of (length, start), in a second tree, if `has_sizes` says so (since dynamic
-fit exists); its order is complete, so its shape decides nothing. Free maps have 64 cursors each, for
-`model.zfs.space.pickers`.
+A *free map* also keeps its segments in order of (length, start), in a second tree, if `has_sizes` says so (since dynamic fit
+exists). Its order is complete, so its shape decides nothing. Free maps have 64 cursors each, for `model.zfs.space.pickers`.
 
 All maps share one store of segments. Offsets and lengths are in bytes from the start of the vdev. The segment that was
-allocated from last, or what follows it, is remembered as `recent`: next time it saves most searches, and never changes
-what is found. It is taken only where it contains the whole area, so that nothing else can overlap it.
+allocated from last, or what follows it, is remembered as `recent`. Next time it saves most searches, and never changes what
+is found. It is taken only where it contains the whole area, so that nothing else can overlap it.
 
 Kernels return a status, OK where it is not said otherwise. Whoever is refused with OVERLAP or ABSENT finds the map as
 it was.
@@ -66,8 +65,8 @@ def contains(maps, node, start, end):
 
 @kernel
 def search(maps, m, start, end):
-    """Look for [start, end): (overlapping segment nearest to the root, or NIL; its or a new node's parent; side of it;
-    the last segment passed on the left, the last passed on the right). Without overlap these two are the neighbours."""
+    """Look for [start, end): (overlapping segment nearest to the root, or NIL; its or a new node's parent; side of it; last
+    passed left, right). Without overlap these two are the neighbours."""
     key, link = maps.trees.key, maps.trees.link
     node, parent, side, before, after = maps.trees.root[m], NIL, branch.LEFT, NIL, NIL
     while node != NIL:

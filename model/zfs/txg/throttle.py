@@ -3,21 +3,22 @@
 *2007.* A group is open for 5 s, unless somebody asks for the next one. Dirty data may reach half of the ARC: who wants to
 write more waits for the next group, and asks for it.
 
-*From 2008 on* a group is synced 30 s after the last sync began, or at once if somebody asks; and a group takes no more than
-a *limit* L of bytes. They are counted inflated: every block dirtied in the group, records, indirect blocks and dnodes alike,
-at its full length, times 6 (three copies, twice for RAID-Z or gangs). A transaction that would exceed the limit waits for
-the next group, and asks for it. While one group is being synced and the next waits for that, who fills the open one beyond
-7/8 of L sleeps for a tick. After each sync L is what can be written in 5 s:
+*From 2008 on* a group is synced 30 s after the last sync began, or at once if somebody asks. A group takes no more than a
+*limit* L of bytes. They are counted inflated: every block dirtied in the group at its full length, times 6 (three copies,
+twice for RAID-Z or gangs). Records, indirect blocks and dnodes count alike. A transaction that would exceed the limit waits
+for the next group, and asks for it. While one group is being synced and the next waits for that, who fills the open one
+beyond 7/8 of L sleeps for a tick. After each sync L is what can be written in 5 s:
 
     T2    L = 5 s worth of this sync, if it took longer;  else, if L was reached, up to twice as much
-    T3    L = 5 s x (B per s of this sync + 3 x what it was before) / 4;        both: 32 MiB at least, Lmax at most
+    T3    L = 5 s x (B per s of this sync + 3 x what it was before) / 4
+    both  L is 32 MiB at least, Lmax at most
 
 T2 has a slip: *every* transaction is taken to be beyond 7/8.
 
-*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MiB are dirty; from 0.8 on
-a fifth of what may be. All dirty data of the pool count, at their own length, until they are on disk: no more than D, a
-tenth of memory, at most 4 GiB. A transaction that would write while D is reached waits until some of it is on disk; who
-does so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
+*OpenZFS, from 2013 on.* A group is synced 5 s after the last sync began, or at once when 64 MiB are dirty. From 0.8 on the
+latter is a fifth of what may be. All dirty data of the pool count, at their own length, until they are on disk. There may be
+no more than D, a tenth of memory, at most 4 GiB. A transaction that would write while D is reached waits until some of it is
+on disk. Who does so beyond 60 % of D is delayed, once, and not together with others, but each behind the last one:
 
     t = min(100 ms, 500 us x (dirty - 60 %) / (D - dirty));    until max(when its call began, when the last one goes on) + t
 

@@ -3,9 +3,9 @@
 A small read that misses is inflated to a whole aligned *line*, which stays for later reads. In English:
 
  1. A read is let in unless it carries DONT_CACHE, is larger than `max_read_bytes`, or crosses the end of a line.
- 2. Its line is there: the read is answered from it (a *hit*) and the line counts as used in this tick. While the line
-    is still being filled the read waits for the fill instead (it *joins*; ZFS counts a delegation), unless a write
-    has meanwhile gone past the line: then it goes to the disk by itself.
+ 2. Its line is there: the read is answered from it (a *hit*) and the line counts as used in this tick. While the line is
+    still being filled the read waits for the fill instead (it *joins*; ZFS counts a delegation). If a write has meanwhile
+    gone past the line, the read goes to the disk by itself.
  3. Its line is absent: a new one is made and a read of the whole line, the *fill*, goes to the disk (a *miss*).
  4. When the lines already there take more than `cache_bytes`, the least recently used one is evicted first: the one
     with the smallest (tick, offset). If just that one is still being filled nothing is evicted and nothing is cached.

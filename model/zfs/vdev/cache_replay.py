@@ -4,8 +4,8 @@ The decisions are those of `model.zfs.vdev.cache`, the same kernels that a simul
 is when a fill completes, as there is no disk:
 
 * RECORDED: when the stream says so, by an operation COMPLETION;
-* a number of ticks: a fill issued in tick t completes just before the first read or write of tick t + `fill_ticks` or
-  later, several in order of issue; with 0 right after the read that issued it. COMPLETIONs in the stream then change
+* a number of ticks. A fill issued in tick t completes just before the first read or write of tick t + `fill_ticks` or later,
+  several in order of issue. With 0 it completes right after the read that issued it. COMPLETIONs in the stream then change
   nothing: what the model completes there is noted, and can be compared.
 """
 

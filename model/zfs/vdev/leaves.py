@@ -5,20 +5,20 @@
                  v               |
     write ------ - --------------+---> disk ---> vdev cache  brings the line up to date once it is on the disk
 
-A read belongs to a *task*, which waits for no more than one block at a time, and goes by its number. What comes from a
-vdev of several disks is several I/Os (`model.zfs.vdev.raid`). Each goes through the cache and the queue of its leaf for
-itself; the task has its block when it has all of them. Each of the I/Os that it may wait for is a *waiter*: number i of
-task t is t << waiter_shift | i; of single disks and mirrors, where there is but one, waiters are tasks. The disks of
-vdev v of n children are the leaves v n to v n + n - 1. What is to be sent to the queues stands in the *outbox*.
+A read belongs to a *task*, which waits for no more than one block at a time, and goes by its number. What comes from a vdev
+of several disks is several I/Os (`model.zfs.vdev.raid`). Each goes through the cache and the queue of its leaf for itself;
+the task has its block when it has all of them. Each of the I/Os that it may wait for is a *waiter*: number i of task t is t
+<< waiter_shift | i. Of single disks and mirrors, where there is but one, waiters are tasks. The disks of vdev v of n
+children are the leaves v n to v n + n - 1. What is to be sent to the queues stands in the *outbox*.
 
-When the disk completes a unit, the queue first issues what is next; then the members are told, in order of offset; then
-the disk begins anew. Left out: the padding that RAID-Z writes from build 121 on.
+When the disk completes a unit, the queue first issues what is next. Then the members are told, in order of offset. Then the
+disk begins anew. Left out: the padding that RAID-Z writes from build 121 on.
 
 Clock ticks are those of the system, of 10 ms. What the vdev cache of one leaf is asked, and what it decides, can be
-recorded, so that the same can be replayed by `model.zfs.vdev.cache_replay`; and so can the commands that its disk serves.
+recorded, so that the same can be replayed by `model.zfs.vdev.cache_replay`. So can the commands that its disk serves.
 
-*What was never built*: with `moves_whole_lines`, a read of data that may not fill a line (change 6437054) has the whole
-line read all the same, and thrown away. So what fills cost a disk can be told from what they are good for.
+*What was never built*: with `moves_whole_lines`, a read of data that may not fill a line (change 6437054) has the whole line
+read. It is thrown away. So what fills cost a disk can be told from what they are good for.
 """
 
 from typing import NamedTuple
@@ -153,7 +153,7 @@ def read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, waiter, own_priorit
 
 @part
 def read_at(pool, now, place, n_bytes, is_metadata, task, own_priority):
-    """`task` wants the block at `place`, in a pool of single disks: (whether it has it at once, I/O to be given to
+    """`task` wants the block at `place`, in a pool of single disks. Gives (whether it has it at once, I/O to be given to
     `to_queue` or NIL). If it goes to the disk as it is, it has `own_priority`."""
     leaf, offset = place >> LEAF_SHIFT, place & OFFSET_MASK
     return read_leaf(pool, now, leaf, offset, n_bytes, is_metadata, task, own_priority)

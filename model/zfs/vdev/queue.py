@@ -2,11 +2,11 @@
 
 Every read or write of a leaf that the vdev cache did not answer waits here. In English:
 
- 1. An I/O has a *deadline*: the 640 ms in which it came, counted from the start of the system, plus its priority: 0 for
-    what somebody waits for, 4 for the writes of a transaction group, 6 for prefetch, 20 for a scrub. One step of
+ 1. An I/O has a *deadline*: the 640 ms in which it came, counted from the start of the system, plus its priority. That is 0
+    for what somebody waits for, 4 for the writes of a transaction group, 6 for prefetch, 20 for a scrub. One step of
     priority is worth 640 ms. To b98 it counts from the creation of the I/O. Here an I/O comes in the tick of its creation.
- 2. The *head* is the I/O with the earliest deadline; among equal deadlines the one with the lowest offset, wherever
-    the last one was: a sweep that starts again at the bottom whenever something lower arrives. Then by arrival.
+ 2. The *head* is the I/O with the earliest deadline; among equal deadlines the one with the lowest offset, wherever the last
+    one was. So a sweep starts again at the bottom whenever something lower arrives. Then by arrival.
  3. When an I/O arrives, one is issued if fewer than `min_pending` are on the device: the head, which need not be the
     one that arrived.
  4. When the device completes something, up to `ramp_rate` are issued, as long as fewer than `max_pending` are on it.
@@ -23,7 +23,7 @@ In ZFS (vdev_queue.c): rules 3 and 4 are `vdev_queue_io` and `vdev_queue_io_done
 out: I/Os that carry DONT_QUEUE (cache flushes) and never come here; failures.
 
 I/Os are numbers into flat arrays, taken with `new_io` and given back with `release`. Those that wait are in two orders
-(`model.structures.skip_lists`): by deadline and offset, and by offset, reads and writes apart; what somebody waits for is in
+(`model.structures.skip_lists`): by deadline and offset, and by offset, reads and writes apart. What somebody waits for is in
 a third one, for rule 7, as in the first. A unit goes by the number of its first member, from which `next_member` leads
 through all. So an event loop does this:
 

@@ -10,10 +10,10 @@
        no: the gap is      2nd, 3rd <-- taken --> then                                 no: too far
        too wide
 
- 6. RAID-Z writes of 2009 on come with OPTIONAL I/Os, one sector of padding each, that only serve to bridge holes. They
-    never begin a unit, and end one only if that lets the device go on: if from there on, without a hole, comes a write
-    that is not optional, at most `write_gap_bytes` behind the last such one (the unit *stretches*). One left alone is
-    never written. From change 8005 of 2017 on they do not count for the length of a unit that they end, up to 16 MiB: a
+ 6. RAID-Z writes of 2009 on come with OPTIONAL I/Os, one sector of padding each, that only serve to bridge holes. They never
+    begin a unit, and end one only if that lets the device go on (the unit *stretches*). That is if from there on, without a
+    hole, comes a write that is not optional, at most `write_gap_bytes` behind the last such one. One left alone is never
+    written. From change 8005 of 2017 on they do not count for the length of a unit that they end, up to 16 MiB. Else a
     column of 128 KiB would never be joined with what lies behind its padding.
 
 In ZFS (vdev_queue.c): `vdev_queue_io_to_issue`; spec 3.4, 3.5. Nothing here changes what waits, but that what a

@@ -3,15 +3,15 @@
 It came with the write throttle of August 2013 (illumos 4045) in place of deadlines and `max_pending`
 (`model.zfs.vdev.queue`). In English:
 
- 1. An I/O is of a *class*, in this order: sync read (somebody waits for it), sync write (intent log, labels), async read
+ 1. An I/O is of a *class*. Their order is: sync read (somebody waits for it), sync write (intent log, labels), async read
     (prefetch), async write (transaction groups, L2ARC), scrub.
  2. What is to go next is of the first class in which something waits, with fewer on the device than its least number.
     Since November 2020 the look begins behind the class that had its turn last, before that with the first one.
  3. If there is none, of the first class, in order, with fewer than its greatest number on the device. No more than
     `max_active` of all classes are.
  4. Of sync reads and writes the one that came first goes next. Of the others the nearest one behind the end of what the
-    queue issued last, or, if none is, the one with the lowest offset: a sweep. Since November 2020 only what came in the
-    same 0.54 s as the oldest one takes part, so that nothing waits for ever.
+    queue issued last, or, if none is, the one with the lowest offset. This is a sweep. Since November 2020 only what came in
+    the same 0.54 s as the oldest one takes part, so that nothing waits for ever.
  5. It takes its neighbours along, of whatever class, as before: rule 5 of `model.zfs.vdev.queue_aggregation`. All of it
     counts as of the class that had the turn.
  6. How many async writes there may be goes with what is dirty of what the pool may have dirty (D of
@@ -24,14 +24,14 @@ It came with the write throttle of August 2013 (illumos 4045) in place of deadli
                  +------+-----+------   dirty
 
  7. Since November 2020 a scrub has its least number only. While others are on the device no more than `credit` of its
-    I/Os go until one of those is done; unless `delay` have been done since the last other one.
+    I/Os go until one of those is done. `delay` have been done since the last other one.
  8. When an I/O arrives one unit at most is issued; when one is done, as many as these rules allow.
 
 In OpenZFS: vdev_queue.c, `vdev_queue_class_to_issue`, `vdev_queue_max_async_writes`, `vdev_queue_io_to_issue`; pull request
 11166 (November 2020); manual page zfs(4), "ZFS I/O SCHEDULER". Left out: removal, initialising, TRIM and rebuild; that all
 writes go at once when the pool has a task for a group (`spa_has_pending_synctask`).
 
-The I/Os are those of a `VdevQueue`, of which each leaf has N_CLASSES places: lists by deadline are the classes, and that by
+The I/Os are those of a `VdevQueue`, of which each leaf has N_CLASSES places. Lists by deadline are the classes, and that by
 offset of the first place holds all. `new_io` leaves the class where else the deadline is (`time_shift` of 40).
 """
 

@@ -1,23 +1,23 @@
 """How many places a leaf has on its device: what was never built.
 
-The document on the vdev cache of 2007 ends with two change requests for the vdev queue: its knobs "should be determined
+The document on the vdev cache of 2007 ends with two change requests for the vdev queue. Its knobs "should be determined
 dynamically", and it needs "reserved I/O scheduler slots to improve I/O latency of critical ops". Rules 7 and 8 (1 to 6 are
 those of `model.zfs.vdev.queue`) take it at its word. They are ours: no ZFS had them, and no era sets them. (OpenZFS got
 another queue instead, with limits for every class of I/O.)
 
- 7. The last `reserved_slots` of the places on the device are for what somebody waits for: reads on demand, lines of the
-    vdev cache, log and sync writes; not for the writes of a transaction group, nor for prefetch. When only these are
-    left and the head is no such I/O, the first one that is, in the same order, is the head instead; if there is none,
-    nothing is issued. Whatever a head takes along (rule 5) may be of any kind. One place at least is for all. As long
+ 7. The last `reserved_slots` of the places on the device are for what somebody waits for. These are reads on demand, lines
+    of the vdev cache, log and sync writes. They are not for the writes of a transaction group, nor for prefetch. When only
+    these are left and the head is no such I/O, the first one that is, in the same order, is the head instead. If there is
+    none, nothing is issued. Whatever a head takes along (rule 5) may be of any kind. One place at least is for all. As long
     as what somebody waits for fills the others, all else waits, however old: rule 1 does not help it.
- 8. A leaf has places of its own, from `min_pending` to `max_pending`, where it begins. What is regulated is how long
-    units are on the device: after every `dynamic_window` completions, if that was more than `dynamic_pending_ns` on
-    average, the leaf gets one place less; if not, and at some completion I/Os waited although all places were taken,
-    one more. By Little's law the average is the time integral of the units on the device over the completions, so no
-    unit need carry its time; and the places settle where units completed per second times `dynamic_pending_ns` is. So
-    a fast device gets many places and a slow one few, without being told. (Limits in time instead of in number: CoDel,
-    2012, for packets; Kyber, Linux 2017, for disks. Twice the time of a lone unit as a limit would leave a single
-    spindle at `min_pending` whatever it can do: four units in its queue take it more than twice the time of one.)
+ 8. A leaf has places of its own, from `min_pending` to `max_pending`, where it begins. What is regulated is how long units
+    are on the device. After every `dynamic_window` completions, if that was more than `dynamic_pending_ns` on average, the
+    leaf gets one place less. If not, and at some completion I/Os waited although all places were taken, it gets one more. By
+    Little's law the average is the time integral of the units on the device over the completions, so no unit need carry its
+    time. The places settle where units completed per second times `dynamic_pending_ns` is. So a fast device gets many places
+    and a slow one few, without being told. (Limits in time instead of in number: CoDel, 2012, for packets; Kyber, Linux
+    2017, for disks. Twice the time of a lone unit as a limit would leave a single spindle at `min_pending` whatever it can
+    do. Four units in its queue take it more than twice the time of one.)
 
 Here is what regulates the places; who gets one is settled in `model.zfs.vdev.queue`. `now` is in ns.
 """

@@ -1,7 +1,7 @@
 """Driving the vdev queue of one leaf with a stream of events, recorded or made up.
 
 The decisions are those of `model.zfs.vdev.queue`, the same kernels that a simulation of a whole pool calls. What the stream
-says is when an I/O arrives, and which unit the device completes next: units are numbered in the order in which they are
+says is when an I/O arrives, and which unit the device completes next. Units are numbered in the order in which they are
 issued. `complete` is taken apart here, to see the order of what is issued and of what is dropped.
 """
 
@@ -167,8 +167,8 @@ def run(leaf, params, events, decisions):
 
 
 def drive(params: VdevQueueParams, events: Events, n_ios: int) -> tuple[Decisions, int]:
-    """The queue of one leaf, with room for so many I/Os at a time: (what it decided, events up to the first that cannot be:
-    a unit is completed that is not on the device, or there is no room)."""
+    """The queue of one leaf, with room for so many I/Os at a time: (what it decided, events up to the first that cannot be).
+    An event cannot be if it completes a unit that is not on the device, or if there is no room."""
     n = int((events.kind == ARRIVAL).sum())
     leaf = Leaf(queue=new_queue(params, 1, n_ios), arrival=np.zeros(n_ios + 1, np.int64),
                 first=np.full(n + 1, NIL, np.int64), n_arrived=np.zeros(1, np.int64), n_issued=np.zeros(1, np.int64),

@@ -1,7 +1,7 @@
 """Requests at times of their own through the vdev queue of a leaf: what goes to its device together.
 
 The decisions are those of `model.zfs.vdev.queue`, by the kernels that simulations call. What a queue can put together
-depends on what waits, and so on how fast the device is. Here it is the simplest there is: it takes up to as many units as
+depends on what waits, and so on how fast the device is. Here it is the simplest there is. It takes up to as many units as
 the queue gives it, serves one after the other, and each takes the same time.
 
     requests --> queue --> units on the device, served in order of issue, `service_ns` each

@@ -4,8 +4,8 @@ Space in a pool is given on top-level vdevs: single disks, mirrors or RAID-Z gro
 children, all issued at once; it is complete when the last of them is. In English:
 
  1. *Single disk*: the same I/O, in whole sectors.
- 2. *Mirror*: a write goes to all children, at the same offset. A read goes to one, which takes turns every 2 MiB of
-    offset: the first for 0 to 2 MiB, the second for the next 2 MiB. Where the heads are does not matter, nor who is idle.
+ 2. *Mirror*: a write goes to all children, at the same offset. A read goes to one, which takes turns every 2 MiB of offset.
+    It is the first for 0 to 2 MiB, the second for the next 2 MiB. Where the heads are does not matter, nor who is idle.
  3. *RAID-Z* numbers sectors across its disks: sector b is on disk b mod n, at place b div n. A block has a run of them.
 
         RAID-Z1 of 5 disks      disk 0   1   2   3   4        a block of 10 sectors, D0 to D9, which begins at sector 2:
@@ -14,25 +14,26 @@ children, all issued at once; it is complete when the last of them is. In Englis
                       place 2     D7  D9  P   D2  D5          D0, D3, D6 and D8
                       place 3     +   .   .   .   .           + is padding (4); the next block begins behind it
 
-    In each row of the run, of n sectors, the first p hold parity and the others data; in the last row as many as are
-    left. The data fills one *column* after the other from top to bottom, so a column is one I/O of one disk. So every
-    block has parity of its own, and a write never has to read first; but a read wakes all disks that hold a bit of data.
- 4. The run is rounded up to a multiple of p + 1 sectors, so that what is ever freed can hold the smallest block: one
-    sector of data and p of parity. What is left over at the end is *padding*. Before build 121 it is never written; from
-    then on as I/Os of its own, if that lets the I/Os around it be joined (`model.zfs.vdev.queue`, rule 6); from OpenZFS
-    2.2 on a disk that has a column of the block writes both as one I/O. Only other disks have such optional ones.
+    In each row of the run, of n sectors, the first p hold parity and the others data. In the last row it is as many as are
+    left. The data fills one *column* after the other from top to bottom, so a column is one I/O of one disk. So every block
+    has parity of its own, and a write never has to read first. But a read wakes all disks that hold a bit of data.
+ 4. The run is rounded up to a multiple of p + 1 sectors, so that what is ever freed can hold the smallest block. That is one
+    sector of data and p of parity. What is left over at the end is *padding*. Before build 121 it is never written. From
+    then on it is written as I/Os of its own, if that lets the I/Os around it be joined (`model.zfs.vdev.queue`, rule 6).
+    From OpenZFS 2.2 on a disk that has a column of the block writes both as one I/O. Only other disks have such optional
+    ones.
  5. RAID-Z1 only: if bit 20 of the block's offset is set, parity and first column of data change places. It was meant to
     share out the parity, helps little, and has to stay for ever since it decides what is where.
  6. A read of RAID-Z reads no parity: the data columns only, the last one first. A write writes parity, then data, then
     padding.
 
-Offsets count from behind the labels, on both sides: those of the vdev as the allocator gives them, those of a child
+Offsets count from behind the labels, on both sides. Those of the vdev are as the allocator gives them, those of a child are
 without the 4 MiB in front of every disk.
 
-In ZFS (vdev_mirror.c, vdev_raidz.c): `vdev_mirror_shift`, `vdev_raidz_asize`, `vdev_raidz_map_alloc`,
-`vdev_raidz_io_start`, `vdev_raidz_map_alloc_write`; spec 2.1, 3.6; pull request 12333. Left out: degraded vdevs, hence
-parity that is read and columns that are rebuilt; resilvering; the choice among several copies of a block (spec 2.1: on a
-pool of one vdev always the first).
+In ZFS (vdev_mirror.c, vdev_raidz.c): `vdev_mirror_shift`, `vdev_raidz_asize`, `vdev_raidz_map_alloc`, `vdev_raidz_io_start`,
+`vdev_raidz_map_alloc_write`; spec 2.1, 3.6; pull request 12333. Left out: degraded vdevs, hence parity that is read and
+columns that are rebuilt; resilvering. So is the choice among several copies of a block (spec 2.1: on a pool of one vdev
+always the first).
 """
 
 from typing import NamedTuple

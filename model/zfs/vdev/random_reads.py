@@ -1,17 +1,17 @@
 """What the programs above ask of the storage below.
 
-So far one workload: **random reads of a database through a cold ARC**, as one leaf sees them. The database is a file
-of fixed-size records that fills the leaf. To read a record ZFS needs the record's level-1 indirect block (L1). It holds
-128 block pointers of 128 B and is stored compressed (spec 5.1, 5.2). The first read of any record under an L1 reads the
-L1 from disk first, a read of metadata; later ones find it in the ARC, which never has to let go of one. The records
-themselves are never read twice soon enough to be found there: every read of a record reaches the leaf.
+So far one workload: **random reads of a database through a cold ARC**, as one leaf sees them. The database is a file of
+fixed-size records that fills the leaf. To read a record ZFS needs the record's level-1 indirect block (L1). It holds 128
+block pointers of 128 B and is stored compressed (spec 5.1, 5.2). The first read of any record under an L1 reads the L1 from
+disk first, a read of metadata. Later ones find it in the ARC, which never has to let go of one. The records themselves are
+never read twice soon enough to be found there: every read of a record reaches the leaf.
 
 Where an L1 lies decides what a read of 64 KiB around it brings along:
 
     L1_BEHIND_RECORDS   right behind the last of its 128 records: how a sequential load lays it out (spec 2.12)
     L1_APART            all L1s packed one after the other, behind all records
 
-Left out: the levels above (one L2 for 128 L1s); and the time between the read of an L1 and that of its record, about
+Left out: the levels above (one L2 for 128 L1s), and the time between the read of an L1 and that of its record. That is about
 one service time: both carry the tick in which the program asked.
 """
 

@@ -8,16 +8,16 @@
 So commits are grouped by nothing but waiting; there is no timer. What a pass takes along: `model.zfs.zil.writer`. When all
 its writes are done, a cache flush goes to every vdev that had one of them; then the pass is over.
 
-Which task is first matters much. A writer takes what came before it, and of what came after it no more than fits into
-the block in hand. The size of that block is a memory of former commits. If it is always the one who has waited longest,
-blocks hardly grow and there are hardly any groups; if it is the one who came last, it takes everybody's. On several
-processors all who wake up race for one lock, so by rights it is anyone: `drawn`.
+Which task is first matters much. A writer takes what came before it, and of what came after it no more than fits into the
+block in hand. The size of that block is a memory of former commits. If it is always the one who has waited longest, blocks
+hardly grow and there are hardly any groups. If it is the one who came last, it takes everybody's. On several processors all
+who wake up race for one lock, so by rights it is anyone: `drawn`.
 
-With the *strict* rule of 2007 who waits for the very last entry of all is not let go, although it is on disk: it makes a
-pass of its own, which finds nothing, and which makes the next block smaller, because the last commit now had no bytes.
+With the *strict* rule of 2007 who waits for the very last entry of all is not let go, although it is on disk. It makes a
+pass of its own, which finds nothing. This makes the next block smaller, because the last commit now had no bytes.
 
-For the caller, who has the disks. After each of these calls: what is in `outbox`, rows 0 to n_out - 1, is to be
-done at once, and who is in `released` goes on.
+For the caller, who has the disks. After each of these calls, what is in `outbox`, rows 0 to n_out - 1, is to be done at
+once. Who is in `released` goes on.
 
     commit(zil, params, settings, log, file, task, txg)      True: go on at once. `txg` is the open group, here and below
     written(zil, params, settings, log, slot, txg)           a row of the outbox is done; its slot, or -1 if not a LOG_BLOCK
@@ -26,8 +26,8 @@ done at once, and who is in `released` goes on.
     resume(zil, params, settings, log, txg)                  in case that the chain is being created
     may_sync(zil, log, txg)                                  before the uberblock of a group: rule 7 of model.zfs.zil.log
 
-    LOG_BLOCK      write B bytes of the block in this slot; the next slot, which has no place yet, is to be allocated: by the
-                   columns BYTES and DEVICE of its row of the chain, behind the block of this one
+    LOG_BLOCK      write B bytes of the block in this slot. The next slot, which has no place yet, is to be allocated, behind
+                   the block of this one. How is said by the columns BYTES and DEVICE of its row of the chain
     FILE_BLOCK     write B bytes, this block of this file, somewhere; the transaction group of its entry (column 4) will not
                    write it again
     FLUSH          flush the caches of this vdev

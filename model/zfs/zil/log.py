@@ -4,21 +4,21 @@ Every write of a record, or of a piece of one, leaves an entry in core, synchron
 
  1. How its data will come into the log is decided at once. INDIRECT: it is written where it belongs, the whole block of the
     file, and the log only points to it. COPIED: the data is in the entry already. NEED_COPY: it is fetched when the log is
-    written. A piece is INDIRECT if it is larger than 32 KiB and the pool has no log device; of later builds, whatever
+    written. A piece is INDIRECT if it is larger than 32 KiB and the pool has no log device. Of later builds it is, whatever
     its size, if `logbias` is throughput. Otherwise it is COPIED if the file was opened for synchronous writes.
  2. A piece of more than 130696 B that carries its data becomes entries of 64 KiB.
  3. `commit` puts on disk all entries of a file up to its last one. One writer at a time does it (`model.zfs.zil.commit`).
- 4. The log is a chain of blocks. A block is allocated when the one before it is written, because that one says where it
-    is; so an empty block always waits at the end, and its size is a guess made one commit before:
+ 4. The log is a chain of blocks. A block is allocated when the one before it is written, because that one says where it is.
+    So an empty block always waits at the end, and its size is a guess made one commit before:
 
         old    the bytes of the last commit, of this one and of the entries still waiting, whichever are most;
                rounded up to 4 KiB. All of the block is written, however little is used.
-        slim   the least of 4, 12, 36 and 128 KiB that this commit would have fitted in; no less than the last sixteen
+        slim   the least of 4, 12, 36 and 128 KiB that this commit would have fitted in. No less than the last sixteen
                of these choices. Of the block only what is used is written, rounded up to 4 KiB.
 
  5. The very first block has 4 KiB, and must be in a synced transaction group before it is written.
- 6. A block goes to a log device if the pool has one; from the slim log on only with `logbias` of latency; and not while
-    a commit is larger than 1 MiB and as much as 2 MiB still waits.
+ 6. A block goes to a log device if the pool has one. From the slim log on it does so only with `logbias` of latency. It does
+    not while a commit is larger than 1 MiB and as much as 2 MiB still waits.
  7. A block is free again when the newest transaction group of its entries has been synced. The group in which the next
     block was allocated cannot be synced before the block that points to it is on disk.
 
@@ -123,9 +123,9 @@ def way_on_zvol(params, settings, block_bytes, n_bytes, left_bytes, write_bytes,
     BY_BLOCK    blocks are larger than 32 KiB, and the piece is all of one; without a log device
     BY_WRITE    blocks are larger than 32 KiB, and the write is as long as one at least; without a log device
 
-    With logbias=throughput the log device does not count, blocks may be of any size, and for BY_WRITE so may the write.
-    In ZFS: zvol.c, `zvol_log_write`. Ours: which of the first two came with which build between 2008 and 2009; and an entry
-    for each block, though one of a write that carries its data spans all of its blocks from BY_BLOCK on.
+    With logbias=throughput the log device does not count, blocks may be of any size, and for BY_WRITE so may the write. In
+    ZFS: zvol.c, `zvol_log_write`. Ours: which of the first two came with which build between 2008 and 2009. Ours is also an
+    entry for each block, though one of a write that carries its data spans all of its blocks from BY_BLOCK on.
     """
     throughput = params.has_logbias and settings.throughput
     is_large = throughput or (block_bytes > params.immediate_write_bytes and not settings.has_log_device)
@@ -274,7 +274,7 @@ def last_block(zil, log):
 
 def new_zil(n_logs=1, n_files=1, n_entries=4096, n_tasks=256, n_vdevs=1, n_blocks=4096, drawn=(0,)):
     """Empty logs of `n_logs` file systems, no chain begun; files are numbered from 1, over all file systems. With `drawn` of
-    0 alone the task that has waited longest is the next writer; with -1 the one that came last; with numbers of chance
+    0 alone the task that has waited longest is the next writer. With -1 it is the one that came last, with numbers of chance
     anyone."""
     counts = {"logs": n_logs, "files": n_files, "entries": n_entries, "tasks": n_tasks, "vdevs": n_vdevs}
     for name, value in counts.items():

@@ -4,12 +4,12 @@ It walks the list of entries in order:
 
  1. *Relevant* are those of the writer's file, those of synchronous writes, and all that are not of writes. Others stay. (We
     note up to where they do: the next walk for the same file begins there, with the same outcome.)
- 2. It stops at the first relevant entry that came after what the writer was asked for; unless the block in hand is
-    begun and the entry still fits: so neighbours ride along for free.
+ 2. It stops at the first relevant entry that came after what the writer was asked for. But it goes on if the block in hand
+    is begun and the entry still fits. So neighbours ride along for free.
  3. Entries whose transaction group has been synced are dropped.
- 4. An entry that does not fit begins the next block; the one in hand is written. So is the last one, partly filled.
-    An INDIRECT entry has the block of the file written, unless another entry had it written as it is now: in this
-    pass, and then nothing is logged; or in an earlier one, and then the log points to that.
+ 4. An entry that does not fit begins the next block; the one in hand is written. So is the last one, partly filled. An
+    INDIRECT entry has the block of the file written, unless another entry had it written as it is now. If that was in this
+    pass, nothing is logged. If it was in an earlier one, the log points to that.
 
 Every pass that finds something writes at least one block; a block is never filled up by a later one. The committed sequence
 is that of the first entry left, taken when the walk ends, not when the writes are done.
