@@ -7,12 +7,12 @@ logs. Flushing follows the engine's own rules, but what it writes is clean at on
  1. *LRU list.* Where none of the last pages can be replaced, the batch that a user would flush there. And every second, by
     the page cleaner, the dirty ones among the last.
  2. *Every second*, which is so many transactions (`transactions_a_second`): what the page cleaner takes from the list of
-    dirty pages; before 5.6, what the master does (`model.databases.innodb.master`).
+    dirty pages. Before 5.6, what the master does (`model.databases.innodb.master`).
  3. *Age.* No change is older than that from which on whoever notices flushes (`model.databases.innodb.checkpoints`).
 
 So how many pages are dirty, and how old the oldest change is, is what these rules come to at the rate of the machine. It
-ends with the log stable and a checkpoint just made. `POOL_TURNS` times as many transactions as there are frames, and as
-many as make a log of the age of rule 3; `MAX_TRANSACTIONS` at most: a log of several GB is not filled by so many, so that
+ends with the log stable and a checkpoint just made. `POOL_TURNS` times as many transactions as there are frames, and as many
+as make a log of the age of rule 3. At most they are `MAX_TRANSACTIONS`. A log of several GB is not filled by so many. So
 where nothing but its length bounds the age, that is younger here.
 """
 

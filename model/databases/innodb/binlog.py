@@ -4,14 +4,14 @@
 
  1. A client that finds nobody in the flush stage leads: all who come until it is free again are its group with the next
     leader.
- 2. *Flush stage.* The redo log is made stable up to its end, so with all that the group has prepared, if
-    innodb_flush_log_at_trx_commit is 1 (2: written); then the group's events are written to the binary log in one call.
+ 2. *Flush stage.* The redo log is made stable up to its end if innodb_flush_log_at_trx_commit is 1 (2: written). So all that
+    the group has prepared is. Then the group's events are written to the binary log in one call.
  3. *Sync stage*, after which the next group may be in the flush stage: every `sync_binlog` groups an fsync.
  4. All of the group are committed in memory, which logs a little more redo, and let their locks go. That redo is not waited
     for: a recovery finds in the binary log what was committed.
 
-**Events** of a transaction, in rows (the default from 5.7.7 on): GTID, BEGIN and COMMIT 200 B; for every statement a map of
-the table and headers, 100 B, and rows: both versions of an update, one of a DELETE or an INSERT.
+**Events** of a transaction, in rows (the default from 5.7.7 on): GTID, BEGIN and COMMIT 200 B. For every statement a map of
+the table and headers, 100 B, and rows. Of an update these are both versions, of a DELETE or an INSERT one.
 
 The binary log lies behind the redo log, in the same file of the calls, and begins again after 1 GiB (max_binlog_size). So
 `log_record_kib` of a scenario is of both.

@@ -3,13 +3,13 @@
     newest  [ young: 5/8 of the list ... | ... old: 3/8 ]  oldest, next to be replaced
                                          ^ where a page that is read comes in
 
- 1. *A page is read* into a frame never used, or else into that of an old page: the oldest among the last 133 that is
-    clean and not being read or written. It comes in at the midpoint. If there is none such, a batch is flushed from the
-    end of the list, and one looks again.
- 2. *A page is used*: if enough frames were replaced since it was last made young (1/1024 of the pool; later 5/32), it
-    is made young: goes to the newest end. So the first use of a page after it was read makes it young.
- 3. *After a read*: if of the last 133 fewer than 69 can be replaced, the reader flushes so many from the list's end
-    that 186 can be. It waits (unless somebody is at it).
+ 1. *A page is read* into a frame never used, or else into that of an old page. That is the oldest among the last 133 that is
+    clean and not being read or written. It comes in at the midpoint. If there is none such, a batch is flushed from the end
+    of the list, and one looks again.
+ 2. *A page is used*: it is made young, so goes to the newest end, if enough frames were replaced since it last was. Enough
+    is 1/1024 of the pool (later 5/32). So the first use of a page after it was read makes it young.
+ 3. *After a read*: if fewer than 69 of the last 133 can be replaced, the reader flushes from the list's end until 186 can
+    be. It waits (unless somebody is at it).
  4. *A change* puts a clean page at the newest end of the list of dirty ones, with the place in the log where it began.
     So that list is in order of these places, and its oldest says from where on the log is needed.
  5. *While a page is written* it can be read, but not changed: a client that wants to change it waits until its write has
@@ -17,9 +17,9 @@
 
 The midpoint moves when the old part differs from 3/8 by more than 20; with fewer than 512 pages there is none.
 
-Sources: buf0lru.c of 5.1 (buf_LRU_search_and_free_block, buf_LRU_add_block_low, BUF_LRU_OLD_TOLERANCE), buf0buf.ic
-(buf_page_peek_if_too_old), buf0flu.c (buf_flush_LRU_recommendation); buf0flu.h (BUF_FLUSH_FREE_BLOCK_MARGIN = 5 + 64,
-and a quarter of that + 100), buf0lru.h (BUF_LRU_FREE_SEARCH_LEN = 5 + 2 x 64). Left out: old_blocks_time.
+Sources, of 5.1: buf0lru.c (buf_LRU_search_and_free_block, buf_LRU_add_block_low, BUF_LRU_OLD_TOLERANCE), buf0buf.ic
+(buf_page_peek_if_too_old), buf0flu.c (buf_flush_LRU_recommendation). Buf0flu.h (BUF_FLUSH_FREE_BLOCK_MARGIN = 5 + 64, and a
+quarter of that + 100), buf0lru.h (BUF_LRU_FREE_SEARCH_LEN = 5 + 2 x 64). Left out: old_blocks_time.
 """
 
 from model.databases.innodb import columns as inno

@@ -6,11 +6,11 @@ begin there, and the files before it may be written over. The files hold
     capacity = 9/10 of all files;   margin = 9/10 of (capacity less 64 KiB a thread less 128 KiB)
 
  1. *Before a statement that changes anything*, and once a second by the master:
-    the oldest change older than 7/8 of the margin: flush what is older (whoever notices does it, others go on);
-    older than 15/16: flush twice what is above that, and wait for the end (a sharp checkpoint);
-    the checkpoint older than 31/32: make one; older than the margin: make one and wait.
- 2. *A checkpoint*: fsync of the table space, if pages were written since the last one; the log stable up to the oldest
-    change; that place is noted in the first file of the log: a block of 512 B, made stable.
+    the oldest change older than 7/8 of the margin: flush what is older (whoever notices does it, others go on).
+    Older than 15/16: flush twice what is above that, and wait for the end (a sharp checkpoint).
+    The checkpoint older than 31/32: make one. Older than the margin: make one and wait.
+ 2. *A checkpoint*: fsync of the table space, if pages were written since the last one. The log stable up to the oldest
+    change. That place is noted in the first file of the log: a block of 512 B, made stable.
 
 Sources: log0log.c of 5.1 (log_calc_max_ages, log_checkpoint_margin, log_checkpoint, LOG_POOL_PREFLUSH_RATIO_SYNC ...).
 """

@@ -3,7 +3,7 @@
     wire -> slot -> CPU -> lock on the row -> room in the log -> pages, each changed as soon as it is there -> next statement
     COMMIT: log of the commit -> locks let go -> log made stable     (with a binary log of 5.6: `binlog`)
 
-`innodb_thread_concurrency` = n lets n statements be inside at a time, those that wait for a page among them; who waits for a
+`innodb_thread_concurrency` = n lets n statements be inside at a time, those that wait for a page among them. Who waits for a
 row is not counted, and comes back even if there are n others. (InnoDB lets them sleep and try again; here they queue.)
 
 There is no thinking between transactions. Response time is from BEGIN to the return of COMMIT, repetitions after deadlocks

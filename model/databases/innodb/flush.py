@@ -5,8 +5,8 @@
     that are dirty, up to a number.
  2. *Neighbours.* With a page all dirty ones of its area of 64 pages are written (`innodb_flush_neighbors`).
  3. *Log first.* The log is made stable up to the last change of the pages.
- 4. *Twice* (`innodb_doublewrite`): up to 128 pages are collected. They go to an area of their own: up to 64 of them in one
-    write of up to 1 MiB, the rest in another, and an fsync. Then the pages go to their places, by the write threads
+ 4. *Twice* (`innodb_doublewrite`): up to 128 pages are collected. They go to an area of their own. Up to 64 of them go in
+    one write of up to 1 MiB, the rest in another. An fsync follows. Then the pages go to their places, by the write threads
     (`innodb_write_io_threads`), one page each at a time; when all are there, fsync again. Only then the area is free.
  5. *Without the area* pages are written likewise, but with no fsync: the next checkpoint does that.
  6. *A page of the LRU list* that was written is the next to be replaced.

@@ -2,10 +2,10 @@
 
 A client that changes a row locks it until its transaction has committed in memory: before its log is made stable. Waiters
 get it in order of arrival. (Selects read an older version and lock nothing.) Before it waits, a process asks whom its holder
-waits for, and so on: if it finds itself, that is a deadlock: its transaction is rolled back, and sysbench runs it again.
+waits for, and so on. If it finds itself, that is a deadlock. Its transaction is rolled back, and sysbench runs it again.
 
-With a large table collisions are rare, although three out of four changes are to 1 % of the rows: 20 clients on eight CPUs
-meet once in some 10 000 changes of 10 million rows; with 10 000 rows, sysbench's default, once in 20.
+With a large table collisions are rare, although three out of four changes are to 1 % of the rows. 20 clients on eight CPUs
+meet once in some 10 000 changes of 10 million rows. With 10 000 rows, sysbench's default, they meet once in 20.
 
 Left out: gap locks; what a rollback costs. Sources: lock0lock.c of 5.1 (lock_rec_lock, lock_deadlock_occurs), trx0trx.c
 (trx_commit_off_kernel: lock_release_off_kernel comes before the log is flushed), sb_oltp.c of sysbench.

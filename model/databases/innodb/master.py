@@ -1,11 +1,11 @@
 """InnoDB's master thread: what it does every second and every tenth.
 
  1. *Every second*: the log is made stable up to its end; room in it is seen to (`model.databases.innodb.checkpoints`). Then,
-    if more than `innodb_max_dirty_pages_pct` of the pages are dirty, a batch of `innodb_io_capacity` (until 5.1: 100)
-    pages is flushed, oldest changes first, and the next round begins without sleep;
-    else, with `innodb_adaptive_flushing`, as many pages as rule 3 says.
- 2. *Every tenth round*: if in these ten there were less I/Os than two seconds' capacity, a batch of the capacity; then,
-    another one of the capacity if more than 70 % of the pages are dirty, else of a tenth of it; then a checkpoint.
+    if more than `innodb_max_dirty_pages_pct` of the pages are dirty, a batch of `innodb_io_capacity` (until 5.1: 100) pages
+    is flushed, oldest changes first. The next round begins without sleep. Else, with `innodb_adaptive_flushing`, as many
+    pages as rule 3 says.
+ 2. *Every tenth round*: if in these ten there were less I/Os than two seconds' capacity, a batch of the capacity. Then
+    another one, of the capacity if more than 70 % of the pages are dirty, else of a tenth of it. Then a checkpoint.
  3. *Adaptive flushing* (plugin 1.0.4) wants all pages that are dirty flushed in the time in which the log would fill:
 
         dirty pages x log made in a second / capacity of the log  -  pages flushed from the LRU list in a second
@@ -76,8 +76,8 @@ def room_of_second(m, p):
 
 @kernel
 def remember(m):
-    """What a second has brought, in the place of what was 20 or 30 seconds ago: pages from the LRU list, or, for the page
-    cleaner, from the list of dirty ones."""
+    """What a second has brought, in the place of what was 20 or 30 seconds ago. These are pages from the LRU list, or, for
+    the page cleaner, from the list of dirty ones."""
     i = m.log[inno.SECONDS] % (MAX_HISTORY if m.s.page_cleaner else HISTORY)
     n_pages = m.counts[stat.LIST_WRITES] if m.s.page_cleaner else m.counts[stat.LRU_WRITES]
     m.history[inno.REDO, i] = m.log[inno.MADE] - m.log[inno.AT_LAST_SECOND]

@@ -1,7 +1,7 @@
 """InnoDB's page cleaner, from 5.6 on: how many pages are flushed every second, and which.
 
- 1. *From the end of the LRU list*: of the last `innodb_lru_scan_depth` pages of each instance of the pool those that are
-    dirty, if any page has been replaced since the last time.
+ 1. *From the end of the LRU list*, if any page has been replaced since the last time: of the last `innodb_lru_scan_depth`
+    pages the dirty ones. Each instance of the pool does so.
  2. *From the list of dirty pages* the oldest changes, a third of the sum of
 
         what is due     innodb_io_capacity x the larger percentage of rules 3 and 4
@@ -20,8 +20,8 @@ A user who finds few pages that can be replaced asks for a batch, and goes on un
 
 Sources: buf0flu.cc of 5.6, 5.7 and 8.0 (af_get_pct_for_lsn, af_get_pct_for_dirty, page_cleaner_flush_pages_recommendation,
 Adaptive_flush), srv0srv.cc (SRV_MASTER_CHECKPOINT_INTERVAL). Rates are there halves of the last thirty seconds and of all
-before. Left out: several cleaners, who share a round (5.7); the lists of instances, of which there is one here; that from
-8.0 on the log is written by threads of its own.
+before. Left out: several cleaners, who share a round (5.7), and the lists of instances, of which there is one here. So is
+that from 8.0 on the log is written by threads of its own.
 """
 
 from model.databases.innodb import columns as inno

@@ -2,14 +2,14 @@
 
  1. *Places* in the log are bytes of its files: blocks of 512 B, of which 12 are a header and 4 a trailer.
  2. *Log up to a place.* If that is written (and stable, if it must be), nothing. Else, if somebody is writing, wait until
-    that is done and look again: all who wait are woken at once. Else write all there is by now: from the beginning of
-    the block in which the last write ended, to the end of the block in which the log ends; then make it stable. So
-    those who come during a flush share the next one: group commit.
+    that is done and look again: all who wait are woken at once. Else write all there is by now. That is from the beginning
+    of the block in which the last write ended, to the end of the block in which the log ends. Then make it stable. So those
+    who come during a flush share the next one: group commit.
  3. *Commit* wants its log stable (`innodb_flush_log_at_trx_commit` = 1), written (2), or nothing (0). In any case the
     master thread makes all of it stable once a second.
- 4. *With a binary log* (`log_bin`) there are two phases: "prepared" is logged and made stable as in rule 2; then a lock
-    is held through the write of the binary log (to memory: `sync_binlog` = 0) and the commit. Until the plugin 1.0.4
-    it is held while the commit is made stable: one transaction at a time, no group commit.
+ 4. *With a binary log* (`log_bin`) there are two phases: "prepared" is logged and made stable as in rule 2. Then a lock is
+    held through the write of the binary log (to memory: `sync_binlog` = 0) and the commit. Until the plugin 1.0.4 it is held
+    while the commit is made stable: one transaction at a time, no group commit.
  5. *Room.* The files hold a certain age of changes that are nowhere else. Before a statement that changes anything: if
     more than half of the buffer is not written, write it; and see `model.databases.innodb.checkpoints`.
  6. *A write call* ends at the end of a file. `innodb_flush_method`: fsync after writing (default, on Solaris too), or

@@ -1,9 +1,9 @@
 """InnoDB as it runs: its settings by version of MySQL, its processes, and everything they share.
 
-Processes are numbered: the clients' connections, 0 .. n - 1; the master thread; who flushes from the list of dirty pages;
-who flushes from the end of the LRU list; who makes checkpoints; the write threads. In InnoDB the three in the middle are
-no threads: a user's thread or the master does that work itself, and only one at a time can do each. Here it asks, and waits
-for the end, which comes to the same.
+Processes are numbered. First come the clients' connections, 0 to n - 1, then the master thread. Then who flushes from the
+list of dirty pages, who flushes from the end of the LRU list, who makes checkpoints. Last are the write threads. In InnoDB
+the three in the middle are no threads. A user's thread or the master does that work itself, and only one at a time can do
+each. Here it asks, and waits for the end, which comes to the same.
 
 CPUs are shared by clients and server, first come, first served; a statement keeps its CPU for all its computing.
 
@@ -29,8 +29,8 @@ Defaults of the settings by version (manuals and work logs of MySQL):
     innodb_flush_neighbors        1           1            0            0
     innodb_change_buffering       all         all          all          none
     log_bin; sync_binlog          off; 0      off; 1       on; 1        on; 1
-    checkpoints every             7 s         7 s          1 s          1 s       srv0srv.cc; log0chkp.cc
-    pages are flushed by the page cleaner (`model.databases.innodb.page_cleaner`), and commits share syncs of the binary log.
+    checkpoints every             7 s         7 s          1 s          1 s       srv0srv.cc; log0chkp.cc pages are flushed
+    by the page cleaner (`model.databases.innodb.page_cleaner`). Commits share syncs of the binary log.
 
 Of 5.6 and later, the manuals' chapters on InnoDB's startup options. 5.4.0 is 5.1 with patches by Google, 5.4.2 has the
 plugin 1.0.4. Values of 5.4.2 that are not in its changes are 5.5's. On Solaris there is no O_DIRECT: the file system's
@@ -194,7 +194,7 @@ class Machine(NamedTuple):
 
 
 def log_limits(s):
-    """Ages, in B of log: dirty pages are flushed from the first on, and waited for from the second on; a checkpoint is made
+    """Ages, in B of log: dirty pages are flushed from the first on, and waited for from the second on. A checkpoint is made
     from the third on, and waited for from the fourth on. log_calc_max_ages of log0log.c."""
     capacity = s.n_log_files * (s.log_file_bytes - 2048)
     capacity -= capacity // 10

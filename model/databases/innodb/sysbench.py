@@ -15,9 +15,9 @@
      1 x  UPDATE SET k = k + 1, DELETE, INSERT (with k = 0) of one more id   likewise: 14 reads, 5 writes
     COMMIT
 
-**From 0.5 on** (`version` 1.0) k is drawn for every row as its id would be, when the table is loaded and for each INSERT;
-and what is deleted is not updated before: 4 writes. The index on k is made after the load. So where a row's entry is has
-nothing to do with its id: statements that move an entry visit a page anywhere in that index.
+**From 0.5 on** (`version` 1.0) k is drawn for every row as its id would be, when the table is loaded and for each INSERT.
+What is deleted is not updated before: 4 writes. The index on k is made after the load. So where a row's entry is has nothing
+to do with its id: statements that move an entry visit a page anywhere in that index.
 
 **Which rows** (`oltp-dist-type`), of n, each id drawn by itself:
 

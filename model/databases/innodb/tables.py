@@ -1,24 +1,24 @@
 """InnoDB's tables as sysbench makes them: pages, B-trees, and the bytes of redo that each change costs.
 
-**Pages** of 16 KiB: 38 B of file header, 56 of page header, 26 for the smallest and greatest record, 8 of trailer; then
+**Pages** of 16 KiB: 38 B of file header, 56 of page header, 26 for the smallest and greatest record, 8 of trailer. Then come
 records, and a directory of 2 B for every fourth of them. Rows that come in order of the key fill a page to 15/16.
 
-**The clustered index** is the table: a record is 5 B of header, id 4, transaction 6, roll pointer 7, k 4, c 120, pad 60:
-206 B, 73 to a page. **The index on k** has records of 13 B (header, k, id), 1128 to a page. When all k are 0 it is in the
-order of id. A row's entry moves when k changes: the old one is marked as deleted, a new one inserted: at k = 1 and more,
-where pages are made as entries come (two thirds full, as pages are that split). (Approximation: there entries are in the
-order of id, whatever k.) With sysbench 1.0 k is random, and so is the leaf of an entry. An update of k leaves it where
-it is (k + 1 is next to it), and an INSERT draws it anew. What is above the leaves is a few hundred pages that never
+**The clustered index** is the table. A record is 5 B of header, id 4, transaction 6, roll pointer 7, k 4, c 120, pad 60.
+That makes 206 B, 73 to a page. **The index on k** has records of 13 B (header, k, id), 1128 to a page. When all k are 0 it
+is in the order of id. A row's entry moves when k changes: the old one is marked as deleted, a new one inserted. It goes to k
+= 1 and more, where pages are made as entries come (two thirds full, as pages are that split). (Approximation: there entries
+are in the order of id, whatever k.) With sysbench 1.0 k is random, and so is the leaf of an entry. An update of k leaves it
+where it is (k + 1 is next to it), and an INSERT draws it anew. What is above the leaves is a few hundred pages that never
 leave memory.
 
-**Undo** of a transaction goes to a page that the next one of that client uses on, until it is three quarters full; then
-to a page that purge has freed, one of 2048. Undo pages are made, not read.
+**Undo** of a transaction goes to a page that the next one of that client uses on, until it is three quarters full. Then it
+goes to a page that purge has freed, one of 2048. Undo pages are made, not read.
 
 **Redo** is logged per mini-transaction. A record is type, space and page (5 B), the index as recovery needs it (4 B and
 2 B a field), places and data:
 
     update in place    5 + 16 + 1 + 13 (transaction, roll pointer) + 2 + 2, and 2 + length of each column changed
-    undo of it         5 + 2 + 19 (header, transaction, roll pointer) + 6 (key), and 2 + length of each old column;
+    undo of it         5 + 2 + 19 (header, transaction, roll pointer) + 6 (key), and 2 + length of each old column.
                        14 more if an indexed column changes
     delete mark        5 + 3 in a secondary index; 5 + 16 + 17 in the clustered one
     insert, secondary  5 + 8 + 6 + 13
@@ -26,18 +26,18 @@ to a page that purge has freed, one of 2048. Undo pages are made, not read.
 
 An INSERT of an id that was just deleted is an update of the record with the delete mark.
 
-Left out. *The insert buffer* before 5.5: it takes inserts only, and sysbench 0.4's are in memory. They go to pages that
-the same transaction has just visited for the old entry, or to few pages that always are. From 5.5 to 8.3 it takes all
-changes of leaves that are not in memory (`change_buffering`): they are not read. Left out is that they are merged
-later, when they are read or by the master. The master merges a twentieth of `innodb_io_capacity` pages a second, until
-half of a quarter of the pool is full of such changes. *Purge*, but for the room in undo pages: it comes at least every
-10 s to pages that were just changed. *Read-ahead*: the linear kind wants 24 pages of an area of 64 (later 56) used in
-order, and a range has three; the random kind (until 5.4.1) wants 13 pages of an area among those made young last, an
-eighth of the list. While the pool fills nothing is made young. Once it is full the most wanted pages are made young so
-often that others leave that eighth within some hundred reads: it would read the middle of the table once.
+Left out. *The insert buffer* before 5.5: it takes inserts only, and sysbench 0.4's are in memory. They go to pages that the
+same transaction has just visited for the old entry, or to few pages that always are. From 5.5 to 8.3 it takes all changes of
+leaves that are not in memory (`change_buffering`): they are not read. Left out is that they are merged later, when they are
+read or by the master. The master merges a twentieth of `innodb_io_capacity` pages a second, until half of a quarter of the
+pool is full of such changes. *Purge*, but for the room in undo pages: it comes at least every 10 s to pages that were just
+changed. *Read-ahead*: the linear kind wants 24 pages of an area of 64 (later 56) used in order, and a range has three. The
+random kind (until 5.4.1) wants 13 pages of an area among those made young last, an eighth of the list. While the pool fills
+nothing is made young. Once it is full the most wanted pages are made young so often that others leave that eighth within
+some hundred reads. It would read the middle of the table once.
 
 Sources (InnoDB of MySQL 5.1, read for facts): page0page.h, rem0rec.h, dict0dict.ic (dict_index_get_space_reserve: 1/16),
-btr0cur.c and trx0rec.c (what is logged), mtr0log.c (how an index is described), trx0undo.h (3/4), row0ins.c
+btr0cur.c and trx0rec.c (what is logged). Also mtr0log.c (how an index is described), trx0undo.h (3/4), row0ins.c
 (row_ins_clust_index_entry_by_modify).
 """
 

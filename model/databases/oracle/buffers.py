@@ -7,11 +7,11 @@
  3. *A change* puts a clean buffer at the newest end of the queue, with how much redo had been made.
  4. *While a block is read*, or written and wanted for a change, who wants it waits.
 
-Sources: Oracle8i and 9i Database Concepts, Memory Architecture: LRU and write list, the search from the least recently
-used end, dirty buffers moved on the way; a threshold at which DBW0 is asked and the search stops. That the threshold is
-40 %: _db_block_max_scan_pct, whose value in 10g is printed so by many (mzph.cn/news/906385). Left out: touch counts (a
-block used once is as young here as any), several lists of one cache; copies of blocks for consistent reads, full scans
-of tables.
+Sources: Oracle8i and 9i Database Concepts, Memory Architecture. They tell of the LRU and write list, of the search from the
+least recently used end, of dirty buffers moved on the way. They tell of a threshold at which DBW0 is asked and the search
+stops. That the threshold is 40 %: _db_block_max_scan_pct, whose value in 10g is printed so by many (mzph.cn/news/906385).
+Left out: touch counts (a block used once is as young here as any), several lists of one cache. So are copies of blocks for
+consistent reads, and full scans of tables.
 """
 
 from model.databases.oracle import columns as ora

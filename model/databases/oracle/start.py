@@ -1,7 +1,8 @@
 """How a run of Oracle begins: with buffers as hours of work leave them, and everybody in place.
 
-Transactions of the same kind as those to come go through the buffers with storage and clock left out: as many as fill them
-some times over. Dirty buffers become clean where the checkpoint position would be too far back, or where they are replaced.
+Transactions of the same kind as those to come go through the buffers with storage and clock left out. They are as many as
+fill them some times over. Dirty buffers become clean where the checkpoint position would be too far back, or where they are
+replaced.
 """
 
 from model.databases.oracle import columns as ora

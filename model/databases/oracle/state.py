@@ -1,8 +1,8 @@
 """An Oracle instance as it runs: its settings, its processes, and everything they share.
 
-Processes are numbered: the users' server processes, 0 .. n - 1; the log writer; then, for each database writer, as many as
-it has writes under way at most, each of which waits for one write. (Asynchronous writes are threads that
-do just that, where a file system has none of its own.)
+Processes are numbered: the users' server processes, 0 to n - 1; the log writer; then those of the database writers. Each of
+these has as many as it has writes under way at most. Each of the many waits for one write. (Asynchronous writes are threads
+that do just that, where a file system has none of its own.)
 
 CPUs are shared, first come, first served. A block is 8 KiB, the default of db_block_size; others are not simulated.
 """
@@ -60,7 +60,7 @@ class Ring(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """The buffer cache. Number 0 is never filled; the last one closes the write list, which shares its links with the LRU
+    """The buffer cache. Number 0 is never filled. The last one closes the write list, which shares its links with the LRU
     list: a buffer is in one of the two."""
 
     block: np.ndarray

@@ -4,14 +4,14 @@
                       |                                                                         |
                       a buffer (`buffers`), and a read of the file          log writer (`writers`)
 
-It is the load of `model.simulations.order_entry.users`; but that stands in front of an appliance, with misses of the
-database's buffers given as a number, for the allocator's sake. Here buffers are simulated, and files lie on any store
-of `model.simulations.database_server`. So record sizes, caches, log devices and pools of their own are switches.
+It is the load of `model.simulations.order_entry.users`. But that stands in front of an appliance, for the allocator's sake,
+with misses of the database's buffers given as a number. Here buffers are simulated, and files lie on any store of
+`model.simulations.database_server`. So record sizes, caches, log devices and pools of their own are switches.
 
 A process goes on until it has to wait: for a server, a buffer, the storage. Equal times go to the process with the lower
 number. `model.simulations.database_server` runs it on a store.
 
-Left out: rows, locks of rows and of index blocks, undo (whose blocks are always in memory and written in order);
+Left out: rows, locks of rows and of index blocks, undo (whose blocks are always in memory and written in order). So are
 inserts at the ends of tables, everything that one user wants of another.
 """
 

@@ -1,22 +1,22 @@
 """Oracle's log writer and database writers.
 
-    log writer        all redo that there is, in one write that is stable when it returns; who commits meanwhile waits for
+    log writer        all redo that there is, in one write that is stable when it returns. Who commits meanwhile waits for
                       the next one: group commit by queueing
-    database writer   a batch: buffers of the write list, then those whose first change lies too far back; each by a write
-                      that is stable when it returns; when all have returned, the next batch
+    database writer   a batch: buffers of the write list, then those whose first change lies too far back. Each goes by a
+                      write that is stable when it returns. When all have returned, the next batch
 
  1. *Too far back*: the checkpoint position is to be no further behind the end of the redo than 90 % of one log file.
- 2. *The log is a ring*. Redo is not written over any that the checkpoint position still needs: the log writer waits for
-    the database writers ("checkpoint not complete"), and those who commit for it.
- 3. A block whose redo is not on disk yet is not written before it: here redo comes with the commit, so that a block which
-    is written may be ahead of it by one write of the log. Left out.
+ 2. *The log is a ring*. Redo is not written over any that the checkpoint position still needs. The log writer waits for the
+    database writers ("checkpoint not complete"), and those who commit wait for it.
+ 3. A block whose redo is not on disk yet is not written before it. Here redo comes with the commit, so a block which is
+    written may be ahead of it by one write of the log. Left out.
  4. Files are opened with O_DSYNC, data and log alike: on ZFS each write is a commit of the intent log.
 
-Sources: Oracle Database Concepts, Process Architecture (what LGWR and DBWn do, group commit); Performance Tuning Guide,
-10g and 11g, Instance Recovery (90 % of the smallest log file); on O_DSYNC: R. Bourbonnais's posts on ZFS and Oracle, and
-truss of any instance with filesystemio_options = none or asynch. Left out: archiving, FAST_START_MTTR_TARGET, log writes
-that a third of the log buffer or three seconds ask for; that the checkpoint position waits for writes under way (here it
-goes on as they begin).
+Sources: Oracle Database Concepts, Process Architecture (what LGWR and DBWn do, group commit). Performance Tuning Guide, 10g
+and 11g, Instance Recovery (90 % of the smallest log file); on O_DSYNC: R. Bourbonnais's posts on ZFS and Oracle, and truss
+of any instance with filesystemio_options = none or asynch. Left out: archiving, FAST_START_MTTR_TARGET, log writes that a
+third of the log buffer or three seconds ask for. So is that the checkpoint position waits for writes under way (here it goes
+on as they begin).
 """
 
 from model.databases.oracle import columns as ora

@@ -1,15 +1,15 @@
 """Shared buffers as hours of work leave them: what a run begins with that is shorter than they take to turn over.
 
-Transactions are drawn and visit their pages as in a run, with neither time nor I/O: the clock takes frames, who
-changes a page makes it dirty, whoever loses its frame is written. Every `interval_transactions` a checkpoint begins.
-What is dirty then gets clean, one frame after the other, over `checkpoint_completion_target` of the transactions up to
-the next one. A checkpointer that cannot keep up with that writes no more than `checkpoint_pace` pages a transaction. It
-begins the next checkpoint when it is through with this one; what stays dirty is left to who needs the frame. Which
-pages are here and dirty, and how often each has been used, follows from the pattern of access and the clock's sweep.
-The run begins with a checkpoint: its pages are written while it goes on. That is where this ends too, unless
-checkpoints are behind; then it ends anywhere in one, of which the pages that are left are the next one's.
+Transactions are drawn and visit their pages as in a run, with neither time nor I/O. The clock takes frames, who changes a
+page makes it dirty, whoever loses its frame is written. Every `interval_transactions` a checkpoint begins. What is dirty
+then gets clean, one frame after the other, over `checkpoint_completion_target` of the transactions up to the next one. A
+checkpointer that cannot keep up with that writes no more than `checkpoint_pace` pages a transaction. It begins the next
+checkpoint when it is through with this one; what stays dirty is left to who needs the frame. Which pages are here and dirty,
+and how often each has been used, follows from the pattern of access and the clock's sweep. The run begins with a checkpoint:
+its pages are written while it goes on. That is where this ends too, unless checkpoints are behind. Then it ends anywhere in
+one, and the pages that are left of that are the next one's.
 
-`BUFFER_TURNS` times as many transactions as there are frames in use turn pages over where they miss; where they hardly miss,
+`BUFFER_TURNS` times as many transactions as there are frames in use turn pages over where they miss. Where they hardly miss,
 nearly all pages are here. Up to one turn more, so that the hand is anywhere. Tables stay as they were loaded: rows
 grow no new versions. Left out: the background writer, which cleans the frames just ahead of the clock, and finds them
 within seconds; pins.

@@ -1,21 +1,20 @@
 """PostgreSQL's shared buffers: frames, a clock that sweeps them, and who writes what it finds dirty.
 
  1. *A page that is here* is pinned while a statement works with it, and each pin adds one to its usage count, up to 5.
- 2. *A page that is not* gets a frame never used, or else the clock turns: a frame that is pinned is passed over, one
-    with a usage count loses one of it, the first that has none is taken.
+ 2. *A page that is not* gets a frame never used, or else the clock turns. A frame that is pinned is passed over, one with a
+    usage count loses one of it, the first that has none is taken.
  3. *A victim that is dirty* is written by the backend itself. First the log must be stable up to the page's last
     change. If the victim was pinned or changed meanwhile, look for another.
  4. A client that wants a page that another one is reading waits until it is there.
  5. *The background writer*, every `bgwriter_delay`, goes ahead of the clock and writes dirty frames that are next to be
     taken. These are twice what it expects to be taken until it comes back (`bgwriter_lru_multiplier`), at most
-    `bgwriter_lru_maxpages`. It expects what was taken since it came last, or, after a fall, a moving average; and it
-    knows from a moving average how many frames the clock passes for each that it takes. The whole pool it visits every
-    two minutes at least.
+    `bgwriter_lru_maxpages`. It expects what was taken since it came last, or, after a fall, a moving average. It knows from
+    a moving average how many frames the clock passes for each that it takes. The whole pool it visits every two minutes at
+    least.
 
-Sources: bufmgr.c (BufferAlloc, FlushBuffer, BgBufferSync, SyncOneBuffer), freelist.c (StrategyGetBuffer),
-buf_internals.h (BM_MAX_USAGE_COUNT). Left out: rings of
-buffers for large scans; content locks (who wants to change a page
-while another waits for its log to be stable, would wait too).
+Sources: bufmgr.c (BufferAlloc, FlushBuffer, BgBufferSync, SyncOneBuffer), freelist.c (StrategyGetBuffer), buf_internals.h
+(BM_MAX_USAGE_COUNT). Left out: rings of buffers for large scans, and content locks. With these, who wants to change a page
+while another waits for its log to be stable would wait too.
 """
 
 from model.databases.postgres import columns as pg

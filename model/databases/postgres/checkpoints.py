@@ -1,7 +1,7 @@
 """PostgreSQL's checkpoints: what was dirty when one began is written, spread over time, and made stable at the end.
 
- 1. *When.* `checkpoint_timeout` after the last one began, or when the log has filled `checkpoint_segments` - 1
-    segments behind the one in which it began; not while one is going on, and not if nothing was logged since.
+ 1. *When.* `checkpoint_timeout` after the last one began, or when the log has filled `checkpoint_segments` - 1 segments
+    behind the one in which it began. None begins while one is going on, nor if nothing was logged since.
  2. *Beginning.* The place in the log is noted (REDO): from now on the first change of every page carries its image.
     All dirty buffers are marked; what becomes dirty later is none of this checkpoint's business.
  3. *Writing.* Marked buffers one after the other, from the clock's hand on (from 9.6 on in order of files and blocks).
@@ -11,13 +11,13 @@
         written / marked x checkpoint_completion_target  >=  time since it began / checkpoint_timeout
                                                    and  >=  log since it began / checkpoint_segments
 
-    else on to the next one at once: so writes come in small bursts between naps, and, if the target cannot be met,
-    without a pause.
+    else on to the next one at once. So writes come in small bursts between naps, and, if the target cannot be met, without a
+    pause.
  4. *End.* fsync of every file with writes since its last fsync; the checkpoint's record is logged and made stable;
     pg_control.
 
-A file system that kept the writes in memory has to have them on disk when the fsyncs of rule 4 return: on ZFS those of
-the last transaction groups go through the intent log.
+A file system that kept the writes in memory has to have them on disk when the fsyncs of rule 4 return. On ZFS those of the
+last transaction groups go through the intent log.
 
 Sources: bgwriter.c (BackgroundWriterMain, CheckpointWriteDelay, IsCheckpointOnSchedule), bufmgr.c (BufferSync), md.c
 (mdsync), xlog.c (CreateCheckPoint, XLogCheckpointNeeded) of 8.3. Left out: commit log and subtransaction pages (2 bits

@@ -19,10 +19,10 @@ page has the number `file * 2^17 + block`: PostgreSQL splits a table into files 
 what is above them is a few pages that never leave memory.
 
 **Updates** write a new version of the row. If its page has a free slot it goes there (heap-only, HOT: the index is not
-touched). If not, it goes to the last page of the table, and the index gets an entry. When the transaction has
-committed the old version is dead; the next to visit the page prunes it, if less than 10 % of the page is free, and its
-slot is free again. So a page that was loaded full takes one update elsewhere, and the next ones at home.
-(Approximation: a row that moved is still looked for where it was; with 61 rows a page this concerns one in 61.)
+touched). If not, it goes to the last page of the table, and the index gets an entry. When the transaction has committed the
+old version is dead. The next to visit the page prunes it, if less than 10 % of the page is free, and its slot is free again.
+So a page that was loaded full takes one update elsewhere, and the next ones at home. (Approximation: a row that moved is
+still looked for where it was; with 61 rows a page this concerns one in 61.)
 
 **Log.** Each change is a record: a header, what identifies the place, the row; padded to 8 B. The first change of a
 page after a checkpoint carries an image of the page but for the hole between line pointers and rows
@@ -156,7 +156,7 @@ class Records(NamedTuple):
 
 
 def records_8_3(row):
-    """Header of 26 B, padded; a place is 12 B of file and 6 of row, an update names two rows; 5 B of the row's header."""
+    """Header of 26 B, padded. A place is 12 B of file and 6 of row, an update names two rows; 5 B of the row's header."""
     header, place, body = 32, 18, 5 + row - 23
     hot = aligned(header + place + 6 + body)
     leaf = aligned(header + place + 16)
@@ -165,7 +165,7 @@ def records_8_3(row):
 
 def records_9_5(row):
     """Header of 24 B; a block is 20 B, or 8 if it is of the same file, data have 2 B in front. An update within a page
-    leaves out what both versions begin and end with: 4 B of lengths, and of the row its header, 1 B and the 4 that
+    leaves out what both versions begin and end with. It has 4 B of lengths, and of the row its header, 1 B and the 4 that
     changed."""
     header, block, body = 24, 20, 5 + row - 23
     hot = aligned(header + block + 2 + 14 + 4 + 5 + 1 + 4)

@@ -1,25 +1,26 @@
 """PostgreSQL as it runs: its settings by version, its processes, and everything they share.
 
-Processes are numbered: the clients with their backends, 0 .. n - 1; the WAL writer; the checkpointer; the background
-writer. (Until 9.1 the last two are one process: while it writes a checkpoint and is behind, nobody cleans.) Each is in
-one PHASE, which says what it does when its time comes. It has at most one event ahead of it in the calendar.
+Processes are numbered: the clients with their backends, 0 to n - 1; the WAL writer; the checkpointer; the background writer.
+(Until 9.1 the last two are one process: while it writes a checkpoint and is behind, nobody cleans.) Each is in one PHASE,
+which says what it does when its time comes. It has at most one event ahead of it in the calendar.
 
-Two kinds of resources are shared: CPUs of the server, and threads of the client program (pgbench before 9.0 has one,
-which serves all its clients in turn). Both serve first come, first served; a statement keeps its CPU for all its
-computing.
+Two kinds of resources are shared: CPUs of the server, and threads of the client program. pgbench before 9.0 has one thread,
+which serves all its clients in turn. Both serve first come, first served; a statement keeps its CPU for all its computing.
 
-Defaults and changes of the settings: PostgreSQL's documentation of "Write Ahead Log" and "Resource Consumption" and
-the release notes: 9.1 (wal_buffers automatic), 9.2 (checkpointer apart; all who wait for a flush wake at once), 9.3
-(the leader of a group waits commit_delay; shared_buffers 128 MB), 9.5 (max_wal_size; new records; wal_compression),
-9.6 (checkpoints written in order of files and blocks), 11 (checkpoints measured from one checkpoint), 14 (completion
-target 0.9). 17 and 18 are as 16: what they read ahead without waiting, and how they vacuum, pgbench does not feel; that 18
-has check-sums of pages by default logs pages whose hint bits change, but those of pgbench are updated at the same visit.
+Defaults and changes of the settings are from PostgreSQL's documentation of "Write Ahead Log" and "Resource Consumption", and
+from the release notes. 9.1 has automatic wal_buffers. 9.2 has a checkpointer apart, and all who wait for a flush wake at
+once. In 9.3 the leader of a group waits commit_delay, and shared_buffers are 128 MB. 9.5 has max_wal_size, new records and
+wal_compression. 9.6 writes checkpoints in order of files and blocks. 11 measures checkpoints from one checkpoint; 14 has a
+completion target of 0.9. 17 and 18 are as 16: what they read ahead without waiting, and how they vacuum, pgbench does not
+feel. 18 has check-sums of pages by default, so it logs pages whose hint bits change. But those of pgbench are updated at the
+same visit.
 
-Not told apart, since none of it moves rates or log by a tenth where commits wait for a disk or a drive: processor time (16.2
-is at most a fifth off 9.0 in point queries and writes; M. Callaghan, "Perf regressions in Postgres from 9.0 to 16",
-February 2024); WAL insertion by one at a time until 9.3, as a time of its own; ProcArrayLock taken by each commit until 9.5,
-which costs 30 % at 64 clients and more beyond, where all is in memory (A. Kapila, "Improved Writes in PostgreSQL for 9.6");
-sync_file_range from 9.6 on, which ZFS does not have; how files of the log are made (`wal_init_zero`, `wal_recycle` of 12).
+What follows is not told apart. None of it moves rates or log by a tenth where commits wait for a disk or a drive. Processor
+time: 16.2 is at most a fifth off 9.0 in point queries and writes (M. Callaghan, "Perf regressions in Postgres from 9.0 to
+16", February 2024). WAL insertion by one at a time until 9.3, as a time of its own. ProcArrayLock taken by each commit until
+9.5: where all is in memory it costs 30 % at 64 clients, and more beyond (A. Kapila, "Improved Writes in PostgreSQL for
+9.6"). sync_file_range from 9.6 on, which ZFS does not have. How files of the log are made (`wal_init_zero`, `wal_recycle` of
+12).
 """
 
 from typing import Any, NamedTuple

@@ -5,10 +5,10 @@ pages a transaction touches and changes, and of how many it picks them. So this 
 
     BEGIN   n x SELECT of a row by its key   n x UPDATE of a row by its key   INSERT into a history   COMMIT
 
-Rows are picked uniformly and independently; there is a table, and an index, for each of the statements, all alike, so that
-no two statements of a transaction meet. Tables and indexes together are the *working set*. Rows are many enough for nobody
-to wait for one; whatever waits, waits for pages, processors and the log. What an update does to pages and the log is that
-of `model.databases.postgres.pgbench`.
+Rows are picked uniformly and independently. There is a table, and an index, for each of the statements, all alike. So no two
+statements of a transaction meet. Tables and indexes together are the *working set*. Rows are many enough for nobody to wait
+for one; whatever waits, waits for pages, processors and the log. What an update does to pages and the log is that of
+`model.databases.postgres.pgbench`.
 
 Left out: that some rows are more popular than others, which makes the working set less sharp; range scans.
 """

@@ -1,25 +1,26 @@
 """PostgreSQL's log: a ring of pages in memory, one who writes at a time, and commits that share a flush.
 
- 1. *Insert.* The holder of the insert lock copies its record behind the last one. A page of the ring can be used again
-    once the page that it held has been written. If the next one has not, the inserter writes it, that one page and no
-    more, with the insert lock held: everybody else who has something to log waits.
+ 1. *Insert.* The holder of the insert lock copies its record behind the last one. A page of the ring can be used again once
+    the page that it held has been written. If the next one has not, the inserter writes it, that one page and no more, with
+    the insert lock held. Everybody else who has something to log waits.
  2. *Flush up to a place.* If the log is stable that far, nothing. Else wait for the write lock, and look again:
     whoever had it may have done the work. A client that still has to, writes and flushes all that has been inserted by
     now. If somebody is just inserting, it writes all full pages, and its own record. So those who arrive during a flush
     wait, the first of them flushes for all, and the others find it done: group commit.
  3. *Write calls* are of whole pages that follow each other in the ring and in the segment file: the end of either
     divides a write.
- 4. *A waiting client* is woken one after the other in order of arrival, each by the one before (until 9.1); from 9.2 on all
-    at once.
+ 4. *A waiting client* is woken one after the other in order of arrival, each by the one before (until 9.1). From 9.2 on all
+    wake at once.
  5. `commit_delay`: a committer first sleeps, if at least `commit_siblings` others are in transactions that have logged
     something and are not waiting for a lock. From 9.3 on only who flushes does, with the write lock.
- 6. *The WAL writer*, every `wal_writer_delay`: writes and flushes the full pages (as far as one call gets); if these
-    are stable, the log up to the last asynchronous commit. So such a commit is stable after three rounds at most.
+ 6. *The WAL writer*, every `wal_writer_delay`: writes and flushes the full pages (as far as one call gets). If these are
+    stable, it does so with the log up to the last asynchronous commit. So such a commit is stable after three rounds at
+    most.
 
-Places are counted in bytes of records: of every 8 KiB of file 24 are the page's header (16, and 8 for the rest of the
-record that it begins with). Sources: xlog.c (XLogInsert, AdvanceXLInsertBuffer, XLogWrite, XLogFlush,
-XLogBackgroundFlush), xact.c (RecordTransactionCommit), of 8.3 and 8.4; rule 4: LWLockAcquireOrWait in 9.2. Left out: records
-that begin on a new page because their header would not fit.
+Places are counted in bytes of records. Of every 8 KiB of file 24 are the page's header (16, and 8 for the rest of the record
+that it begins with). Sources: xlog.c (XLogInsert, AdvanceXLInsertBuffer, XLogWrite, XLogFlush, XLogBackgroundFlush), xact.c
+(RecordTransactionCommit), of 8.3 and 8.4; rule 4: LWLockAcquireOrWait in 9.2. Left out: records that begin on a new page
+because their header would not fit.
 """
 
 from model.databases.postgres import columns as pg

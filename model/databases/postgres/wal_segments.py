@@ -4,8 +4,8 @@
     Commits wait.
  2. *A full segment* asks for a checkpoint if it is `checkpoint_segments` - 1 behind the one in which the last
     checkpoint began.
- 3. *When a checkpoint is done*, segments from before the last but one began (from 11 on: before this one began) are
-    given the names of segments to come, up to 2 x `checkpoint_segments` + 1 ahead.
+ 3. *When a checkpoint is done*, segments from before the last but one began get the names of segments to come. (From 11 on:
+    from before this one began.) These are up to 2 x `checkpoint_segments` + 1 ahead.
 
 So a server whose `checkpoint_segments` were just raised makes files until it has as many as it will ever need.
 `ready_segments` of the settings says how many exist at the start; -1: as many as will be wanted. Sources: xlog.c
