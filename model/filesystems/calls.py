@@ -4,20 +4,19 @@ Every process (a backend, the WAL writer, the checkpointer, the background write
 it does anything else. So a process has one row here, and who keeps the files, ZFS, UFS or a device of constant times,
 does this:
 
-    after each event of the database: for every process in `outbox`, read its row, and empty the outbox;
-    when the call of a process returns, at once or much later: `set_time(calendar, process, when)`;
-    what a processor of the server has to do for the call is added to `cpu_ns`. It takes a processor when the call has
-    returned (`model.events.servers`, `is_back`); what its own threads have to do for nobody's call is added to `owed`:
+    after each event of the database: for every process in `outbox`, read its row, and empty the outbox.
+    When the call of a process returns, at once or much later: `set_time(calendar, process, when)`.
+    What a processor of the server has to do for the call is added to `cpu_ns`. It takes a processor when the call has
+    returned (`model.events.servers`, `is_back`). What its own threads have to do for nobody's call is added to `owed`:
     processors that are idle do it.
 
-The calls. READ and WRITE are of one page of a table: a write goes to the file system, which may keep it in memory.
-EXTEND is the write that makes a table a page longer. FSYNC makes everything written to a file so far stable. The log
-is written in order, from OFFSET on: by WAL_WRITE, followed by a WAL_SYNC when it must be stable, or by
-WAL_WRITE_THROUGH, which is stable when it returns (`wal_sync_method` = open_datasync: O_DSYNC, PostgreSQL's own choice
-on Solaris). Log is always written in whole pages: a page that was written when it was half full is written again.
-WAL_CREATE makes a
-file of log: 16 MB of zeros, and an fsync. CONTROL is the 8 KiB of pg_control, written and made stable. WRITE_THROUGH is a
-WRITE that is stable when it returns (a data file opened with O_DSYNC, as Oracle's are).
+The calls. READ and WRITE are of one page of a table: a write goes to the file system, which may keep it in memory. EXTEND is
+the write that makes a table a page longer. FSYNC makes everything written to a file so far stable. The log is written in
+order, from OFFSET on. That is done by WAL_WRITE, followed by a WAL_SYNC when it must be stable. Or it is done by
+WAL_WRITE_THROUGH, which is stable when it returns (`wal_sync_method` = open_datasync: O_DSYNC, PostgreSQL's own choice on
+Solaris). Log is always written in whole pages: a page that was written when it was half full is written again. WAL_CREATE
+makes a file of log: 16 MB of zeros, and an fsync. CONTROL is the 8 KiB of pg_control, written and made stable. WRITE_THROUGH
+is a WRITE that is stable when it returns (a data file opened with O_DSYNC, as Oracle's are).
 """
 
 from typing import NamedTuple

@@ -1,10 +1,10 @@
 """The page cache under UFS: pages of files in memory that nobody else needs, the longest unused one given up first.
 
-Solaris keeps a file's page after use on the *cachelist*, which is part of free memory: the cache is as large as what
-processes and the kernel leave. `segmap_percent` does not bound it. It is how much of it is mapped for reads and
-writes at a time; what leaves the map stays on the cachelist (R. McDougall, J. Mauro, Solaris Internals, "page cache";
-Solaris Tunable Parameters Reference Manual, segmap_percent). A page that is on its way to disk, or put off, is *held*:
-it cannot be given up.
+Solaris keeps a file's page after use on the *cachelist*, which is part of free memory. The cache is as large as what
+processes and the kernel leave. `segmap_percent` does not bound it. It is how much of it is mapped for reads and writes at a
+time; what leaves the map stays on the cachelist (R. McDougall, J. Mauro, Solaris Internals, "page cache"; Solaris Tunable
+Parameters Reference Manual, segmap_percent). A page that is on its way to disk, or put off, is *held*: it cannot be given
+up.
 
 Pages are numbered from 1 here; 0 closes the ring of `model.structures.lru`. Approximation: pages are given up in order of
 last use; the cachelist has them in order of leaving the map.

@@ -1,6 +1,6 @@
 """From what UFS wants read and written to I/Os, and what is put off: rules 2 and 8 of `model.filesystems.ufs.state`.
 
-A *request* is of one file, in order; it is cut where a piece of the file ends, and where the interlace of its volume does.
+A *request* is of one file, in order. It is cut where a piece of the file ends, and where the interlace of its volume does.
 All requests become I/Os at one place, `issue`.
 """
 

@@ -2,28 +2,28 @@
 
  1. *Pages and blocks* are of 8 KiB (on SPARC). A read of a page in core costs a copy; any other is an I/O of 8 KiB. A
     write of whole pages needs nothing read.
- 2. *Buffered writes* return when they are copied. Each whole block that is written is to go to disk at once, but is put
-    off in case its neighbour follows: every file has one run of pages put off. A write that continues the run, and
-    does not fill it (`cluster_bytes`, from maxcontig and maxphys), joins it. Any other sends the run off as one write
-    and begins another. So random writes of a database are on their way to disk one write later, each as an I/O of its
-    own. Hardly a page is ever dirty for long.
+ 2. *Buffered writes* return when they are copied. Each whole block that is written is to go to disk at once, but is put off
+    in case its neighbour follows. Every file has one run of pages put off. A write that continues the run, and does not fill
+    it (`cluster_bytes`, from maxcontig and maxphys), joins it. Any other sends the run off as one write and begins another.
+    So random writes of a database are on their way to disk one write later, each as an I/O of its own. Hardly a page is ever
+    dirty for long.
  3. *Throttle.* With `throttles` (ufs_WRITES), a writer waits if more than 16 MiB (ufs_HW) of its file are on their way.
     It waits until there are less than 8 (ufs_LW).
- 4. *fsync* sends off what is put off, and waits for all of the file that is on its way; the changed inode goes to the
-    file system's log, in order, 1 KiB, and is waited for. fdatasync of a file that did not grow needs no such log.
+ 4. *fsync* sends off what is put off, and waits for all of the file that is on its way. The changed inode goes to the file
+    system's log, in order, 1 KiB, and is waited for. fdatasync of a file that did not grow needs no such log.
  5. *O_DSYNC.* A write is cut into blocks of 8 KiB, and each is written and waited for before the next is begun.
     Nothing is logged if the file does not grow: a recycled segment of PostgreSQL's log does not.
  6. *directio*: no cache; every read and write is an I/O, as long as it is (up to maxphys), and waited for. Writers
     that do not make a file longer do not wait for each other.
- 7. *fsflush* looks at one part in `autoup` of memory every second, and sends off the dirty pages that it finds there;
-    by rule 2 there are few.
+ 7. *fsflush* looks at one part in `autoup` of memory every second, and sends off the dirty pages that it finds there. By
+    rule 2 there are few.
  8. *Places.* A file goes on in the next cylinder group after `piece_bytes` (maxbpg blocks of 8 KiB). So files on a new
     file system lie in pieces, one in a group, one behind the other. Blocks are never moved.
 
 Sources: usr/src/uts/common/fs/ufs/ufs_vnops.c (wrip: MAXBSIZE; ufs_putpage: i_delayoff, i_delaylen; ufs_write: ufs_WRITES,
 ufs_check_rewrite), ufs_directio.c, ufs_subr.c (blkpref); Solaris Tunable Parameters Reference Manual (autoup,
-tune_t_fsflushr, ufs_WRITES, maxphys). Left out: read-ahead, which only starts when a file is read in order; a page
-cannot be changed while it is on its way; metadata but for rule 4; the processor's time in the file system.
+tune_t_fsflushr, ufs_WRITES, maxphys). Left out: read-ahead, which only starts when a file is read in order; metadata but for
+rule 4; the processor's time in the file system. So is that a page cannot be changed while it is on its way.
 
 The kernels are in `model.filesystems.ufs.calls`.
 """

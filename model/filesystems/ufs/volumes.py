@@ -2,8 +2,8 @@
 
     address on a volume  ->  interlace 0 on member 0, 1 on member 1, ... round robin  ->  an I/O of one member
 
- 1. A request is cut at every end of an interlace, and each piece is an I/O of its own: who asked waits for all of them.
- 2. A disk is given up to `depth` commands (`model.devices.command_queue`); what is more waits in its driver, sorted as
+ 1. A request is cut at every end of an interlace, and each piece is an I/O of its own. Who asked waits for all of them.
+ 2. A disk is given up to `depth` commands (`model.devices.command_queue`). What is more waits in its driver, sorted as
     `disksort` does if `sorts`, else in order of arrival. There is nothing between: no queue of a vdev, no priorities, no
     joining of neighbours. Whatever clustering there is, the file system has done (`model.filesystems.ufs.state`).
  3. An array with a battery-backed cache (`model.devices.ssd`) takes up to `depth` I/Os at a time, the others wait in order.
@@ -11,7 +11,7 @@
 
 Where UFS does not limit what is under way (`ufs_WRITES` = 0), tens of thousands of writes may wait in a driver. The one-way
 elevator of `model.devices.command_queue`, rule 3, is therefore kept here as two heaps, the run that is being served and the
-next one; a test holds it to the list that it replaces. (A heap is made of `left` and `right` per I/O, a skew heap: to merge
+next one. A test holds it to the list that it replaces. (A heap is made of `left` and `right` per I/O, a skew heap. To merge
 two, walk down the right sides, smaller first, and swap the two sides of everything on the way.)
 
 Sources: Solaris Volume Manager Administration Guide, "RAID-0 (Stripe) Volumes" (default interlace 512 KB in Solaris 10);

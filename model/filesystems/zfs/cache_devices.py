@@ -2,8 +2,8 @@
 (`model.zfs.arc.l2arc`).
 
 What may be fed is marked so when it gets a buffer. A round's writes are wanted at once, as one task; the round is over with
-the last of them. A pool without cache devices has a feed thread that never wakes; ours: a round waits while so
-much is under way that there is no room for its writes.
+the last of them. A pool without cache devices has a feed thread that never wakes. Ours: a round waits while so much is under
+way that there is no room for its writes.
 """
 
 from model.events.calendar import set_time

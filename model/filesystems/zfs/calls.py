@@ -8,13 +8,13 @@ For each piece:
     sleeps until the clock's next tick, or less if no group waits for another one any more; then it looks again.
     (OpenZFS: it is delayed, or waits until less is dirty.)
  3. The record is dirtied, and an entry of the intent log made; one more for a new file of the database's log. With the
-    first record of a group the dnodes of the file systems are dirty, too, and all above them; the throttle counts them (spec
+    first record of a group the dnodes of the file systems are dirty, too, and all above them. The throttle counts them (spec
     5.6).
 
-Each record that a call writes is a transaction of its own, which is admitted, or delayed, for itself; from OpenZFS 2.2 on
-one that rewrites several is admitted as a whole (pull request 14964). That spares little of what they cost a processor:
-a thread that did nothing else wrote 78 800 blocks of 8 KiB a second one by one; in larger transactions it wrote 98 100
-(pull request 10099). In ZFS: zfs_vnops.c, `zfs_write`.
+Each record that a call writes is a transaction of its own, which is admitted, or delayed, for itself. From OpenZFS 2.2 on
+one that rewrites several is admitted as a whole (pull request 14964). That spares little of what they cost a processor. A
+thread that did nothing else wrote 78 800 blocks of 8 KiB a second one by one. In larger transactions it wrote 98 100 (pull
+request 10099). In ZFS: zfs_vnops.c, `zfs_write`.
 
 After the last piece a reader returns, with `read_ns` of CPU to come. So does a writer, with `write_ns` for each record,
 unless the call ends with a commit. A commit waits for the intent log (`model.zfs.zil.commit`) and returns when that
@@ -22,10 +22,10 @@ says so.
 With sync=always every call that writes ends with one (zfs_vnops.c, `zfs_write`: `os_sync == ZFS_SYNC_ALWAYS`).
 So does every read there; it finds its file committed, and is left out.
 
-On a zvol files are ranges of it, and who writes to it, a guest, tells it nothing of files: a flush commits all that was
+On a zvol files are ranges of it, and who writes to it, a guest, tells it nothing of files. A flush commits all that was
 written to it (zvol.c: `zvol_strategy`, `zvol_write`; object `ZVOL_OBJ`). A write that is to be stable when it returns is a
 write and a flush. A write is one transaction, whatever it covers. There is no entry for a new file. Ours: each file begins
-with a block of its own, and calls are handed on as they come: no guest joins them, holds them back or adds its own.
+with a block of its own, and calls are handed on as they come. No guest joins them, holds them back or adds its own.
 """
 
 from model.events import ring

@@ -1,14 +1,14 @@
-"""The devices of a ZFS under a database: disks behind vdev cache and vdev queue (`model.zfs.vdev.leaves`), devices without
-an arm behind the same two, and flushes.
+"""The devices of a ZFS under a database: disks and devices without an arm, behind vdev cache and vdev queue
+(`model.zfs.vdev.leaves`), and flushes.
 
     wanted: a block to be written   --> I/Os --> vdev queue --> unit --.
             a piece of a label                                         +--> disk: its driver, its own queue; one at a time
             a flush of a vdev       --> commands ----------------------'    device without an arm: `depth` at a time
 
-What an event wants is done when it is over (`issue_all`): I/Os for the children of the vdev, to their queues, and disks
-begin that have something to do. A device without an arm says at once when a unit will be done (`model.devices.ssd`). So
-each unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a
-command that nothing passes (`model.devices.command_queue`).
+What an event wants is done when it is over (`issue_all`). I/Os for the children of the vdev go to their queues, and disks
+begin that have something to do. A device without an arm says at once when a unit will be done (`model.devices.ssd`). So each
+unit that it has under way has an event of its own: a *slot*; what it does not take waits. A flush of a disk is a command
+that nothing passes (`model.devices.command_queue`).
 
 What waits for I/Os is a task (`model.zfs.vdev.leaves`): see `model.filesystems.zfs.tasks`. I/Os of the
 transaction group, its flushes among them, are counted in `txgs.n_pending`.

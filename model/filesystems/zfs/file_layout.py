@@ -1,10 +1,10 @@
-"""Files of a database as they lie on a ZFS before a run: how long records are, over how much of the disks they are spread.
+"""Files of a database as they lie on a ZFS before a run: how long their records are, and their spread over the disks.
 
 Files are written one after the other into an empty pool (`model.zfs.dmu.layout`), so that data lie packed at the front of
 each vdev. A pool in which a database has been at work for long has them further apart. A metaslab's weight is its free
-space, twice as much at the front of the vdev as at its end (spec 2.5). New blocks go where the weight is greatest.
-Suppose that is all that counts. Then every metaslab at share x of the vdev up to X is filled until (1 - full) (2 - x)
-is what it is at X; nothing lies there yet. A share d of the vdev that is in use lies in its first X:
+space, twice as much at the front of the vdev as at its end (spec 2.5). New blocks go where the weight is greatest. Suppose
+that is all that counts. Then every metaslab at share x of the vdev up to X is filled until (1 - full) (2 - x) is what it is
+at X. Nothing lies there yet. A share d of the vdev that is in use lies in its first X:
 
     d = X - (2 - X) log(2 / (2 - X)), nearly X^2 / 4;      packed: X = d
 
@@ -14,7 +14,7 @@ one (0) to the other (100), by logarithms. Data are moved apart in pieces of 16 
 A pool to scale has as long a way from one end of its data to the other as the large one. (`scale_pct`: so many hundredths
 of it is what it stands for.)
 
-New blocks lie in what is between the end of packed data and X, and in as much as there are data at least: everything that is
+New blocks lie in what is between the end of packed data and X, and in as much as there are data at least. Everything that is
 rewritten comes to lie there.
 """
 
@@ -143,8 +143,8 @@ def _sizes(seed, record_bytes, n_vdevs, shift):
 
 
 def lay_out(files, existing, of_file, layout, group, numbers, seed, s):
-    """Write the files of these numbers, one after the other, into the data vdevs; (Sizes, where each vdev is full up to, in
-    which B behind that new blocks are placed)."""
+    """Write the files of these numbers, one after the other, into the data vdevs. Gives (Sizes, where each vdev is full up
+    to, in which B behind that new blocks are placed)."""
     sizes = _sizes(seed, s.log_record_bytes if numbers == [0] else s.record_bytes, group.n_vdevs, files.shift)
     space = new_space(group.n_vdevs * group.vdev.n_children, vdev=group.vdev)
     as_loaded = files._replace(n_records_of=existing)

@@ -3,10 +3,10 @@
     commit, written, resume --> outbox --> rows, a ring --> a task each, up to 1024 at a time --> I/Os --> written
                                                | not before the processor is through with them
 
-A LOG_BLOCK goes to a log device if it was allocated there, else to the main pool; when it is written, the next one gets its
-place. A FILE_BLOCK is a record that is written now, to a new place: the transaction group of its entry takes it over, unless
+A LOG_BLOCK goes to a log device if it was allocated there, else to the main pool. When it is written, the next one gets its
+place. A FILE_BLOCK is a record that is written now, to a new place. The transaction group of its entry takes it over, unless
 it is dirtied again in that group (`early_in`). The writer of the log makes its I/O, one record after the other, as the sync
-thread does for a group; then threads compress and sum it, which costs as much here as there (zil.c, `zil_commit`;
+thread does for a group. Then threads compress and sum it, which costs as much here as there (zil.c, `zil_commit`;
 zfs_vnops.c, `zfs_get_data`; dmu.c, `dmu_sync`; times: see `model.zfs.txg.write_issue`). A FLUSH goes to all devices of a
 vdev. A released process goes on at once. CREATE asks for the next transaction group, and the chain begins when that is on
 disk.

@@ -251,8 +251,8 @@ def new_store(files: np.ndarray, settings: FileSettings, build: Era, pool: Pool,
               log_space: Metaslabs | None = None) -> Store:
     """A Store at rest at time 0.
 
-    `files`: int64 [file, column]: B at the start, B at most, B of a page; row 0 is the log (a ring: what lies behind its end
-    begins at its front again), row 1 + f is file f of the calls. `build`: of `model.zfs.eras.era`. `n_processes`: of the
+    `files`: int64 [file, column]: B at the start, B at most, B of a page. Row 0 is the log (a ring: what lies behind its end
+    begins at its front again). Row 1 + f is file f of the calls. `build`: of `model.zfs.eras.era`. `n_processes`: of the
     database. `ratios`: per file how many times shorter its records are on disk, where files differ; else the settings say.
     `space`, `log_space`: what is free of the data vdevs of each pool, for the run to change; None: nearly all of them.
     Raises ValueError with one sentence if something about it is impossible.

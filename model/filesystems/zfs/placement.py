@@ -2,27 +2,26 @@
 
 In a pool that is nearly empty:
 
- 1. The *rotor* stands at a top-level vdev and gives it space until 512 KiB for each of its disks have been given; then it
+ 1. The *rotor* stands at a top-level vdev and gives it space until 512 KiB for each of its disks have been given. Then it
     goes on to the next vdev of the group (spec 2.2, 2.3).
  2. A vdev gives space in order of address, every piece aligned to the lowest set bit of its length. It begins where the
-    files end, if they lie packed: log blocks, records that are written again, all alike, so that what is written at one
-    time lies side by side. When a region is full (how long it is: `model.filesystems.zfs.file_layout`), it begins at
-    its front again, where by then everything has been freed. (In ZFS what is not free is passed over; here it is taken
-    to be free, as the pool is much larger than what is live of it. So blocks of spread files may lie under new ones.)
- 3. Copies of one block go to the vdevs that follow; if there are not enough, to the same vdev an eighth of it further on
-    (a *zone*; spec 2.3).
+    files end, if they lie packed. Log blocks and records that are written again are all alike, so that what is written at
+    one time lies side by side. When a region is full (how long it is: `model.filesystems.zfs.file_layout`), it begins at its
+    front again, where by then everything has been freed. (In ZFS what is not free is passed over. Here it is taken to be
+    free, as the pool is much larger than what is live of it. So blocks of spread files may lie under new ones.)
+ 3. Copies of one block go to the vdevs that follow. If there are not enough, they go to the same vdev an eighth of it
+    further on (a *zone*; spec 2.3).
  4. A log block goes to the vdev after that of the block before it (spec 6.5).
- 5. From OpenZFS 2.1 on a metaslab of each vdev of the main pool is set aside for log blocks: the emptiest when the pool is
-    made or imported, of a new pool the first one, as here. So what a commit writes beside its log block lies elsewhere
-    (a record with logbias=throughput, or of a long piece). So does what a group writes. A vdev below 32 GiB has none.
-    (vdev.c, `vdev_metaslab_init`; pull request 11389)
+ 5. From OpenZFS 2.1 on a metaslab of each vdev of the main pool is set aside for log blocks. It is the emptiest when the
+    pool is made or imported, of a new pool the first one, as here. So what a commit writes beside its log block lies
+    elsewhere (a record with logbias=throughput, or of a long piece). So does what a group writes. A vdev below 32 GiB has
+    none. (vdev.c, `vdev_metaslab_init`; pull request 11389)
 
-What rule 4 does to commits that are flushed: on one disk a block lies behind the one before it; on several it lies
-wherever that spindle happens to stand, half a revolution away on average. Blocks of the old log are written as long as
-they are. So on one disk the next one comes too late for its sector and waits for a whole revolution: there more disks
-are faster. The slim log gives 36 or 128 KiB and may write 8: then the next one is a fraction of a revolution away on
-one disk. *More disks are slower* for small commits, by up to half a revolution each. A mirror waits for the later of
-its spindles.
+What rule 4 does to commits that are flushed: on one disk a block lies behind the one before it. On several it lies wherever
+that spindle happens to stand, half a revolution away on average. Blocks of the old log are written as long as they are. So
+on one disk the next one comes too late for its sector and waits for a whole revolution: there more disks are faster. The
+slim log gives 36 or 128 KiB and may write 8. Then the next one is a fraction of a revolution away on one disk. *More disks
+are slower* for small commits, by up to half a revolution each. A mirror waits for the later of its spindles.
 
 Where the data vdevs of a pool are filled (`Places.space`), the allocator itself picks in their free space
 (`model.zfs.metaslab`). Then these rules stand for rules 1 to 4:
@@ -238,9 +237,9 @@ def usable_bytes(vdev: VdevParams, disk_bytes: int) -> int:
 
 
 def new_places(vdevs, first_vdev, frontier, vdev_bytes, region_bytes, n_logs, log_bytes=0, space=None, n_blocks=0):
-    """`frontier`: per vdev, where its files end, if they lie packed; `vdev_bytes`: per vdev, B that it has in all;
-    `region_bytes`: per vdev, B in which new blocks are placed; `log_bytes`: B set aside for log blocks, 0 for none;
-    `space`: of the data vdevs, if they are filled, for `n_blocks` of files."""
+    """`frontier`: per vdev, where its files end, if they lie packed. `vdev_bytes`: per vdev, B that it has in all.
+    `region_bytes`: per vdev, B in which new blocks are placed. `log_bytes`: B set aside for log blocks, 0 for none. `space`:
+    of the data vdevs, if they are filled, for `n_blocks` of files."""
     distance, n_groups = np.array(vdev_bytes, np.int64) >> DISTANCE_SHIFT, len(first_vdev) - 1
     log_bytes = np.zeros(len(frontier), np.int64) + log_bytes
     first = np.maximum(frontier, FRONT_BYTES + log_bytes)[:, None] + np.arange(N_ZONES) * distance[:, None]

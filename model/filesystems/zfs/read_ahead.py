@@ -1,6 +1,6 @@
 """Reading ahead in the files of a database on ZFS: `model.zfs.dmu.zfetch`, called by whoever reads a record.
 
- 1. A record that is read is shown to the zfetch of its file when the reading has begun, or when it was found in core; so is,
+ 1. A record that is read is shown to the zfetch of its file when the reading has begun, or when it was found in core. So is,
     in old builds, one that a writer must read first. Not shown: with `prefetch` 0 (zfs_prefetch_disable), records that are
     no power of two; from onnv_98 on those that primarycache leaves out.
  2. What zfetch wants is read without being waited for, with the priority of prefetch; what is in core, or was never written,
@@ -11,9 +11,9 @@
  4. Its CPU time is the reader's. Nothing that is read ahead comes from a cache device, nor goes there unread (spec 7.5,
     `l2arc_noprefetch`).
 
-The streams of a file are never forgotten, as its dnode stays in core. Ours: no more than N_AHEAD records are read ahead
-at a time; and none while so many I/Os wait that the writing of a group has to stop (SPARE_IOS); others are left out,
-though ZFS looks at neither (spec 4.5).
+The streams of a file are never forgotten, as its dnode stays in core. Ours: no more than N_AHEAD records are read ahead at a
+time. None is while so many I/Os wait that the writing of a group has to stop (SPARE_IOS). Others are left out, though ZFS
+looks at neither (spec 4.5).
 """
 
 from model.events import ring

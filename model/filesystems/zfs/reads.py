@@ -1,14 +1,14 @@
 """What a piece of a call needs in core, and how it is read: rule 1 of `model.filesystems.zfs.calls`.
 
 From the top of the tree down (spec 5.2): an indirect block that is not in core is read, and waited for. So is the record, by
-a reader; by a writer only if the piece does not cover it and it was ever written (`model.zfs.dmu.recordsize`, rule 1). A
-process that wants what is being read waits for that. With primarycache=metadata a record is there for those who wait for it,
-and gone (`model.zfs.arc.primarycache`). With each record that is read others may be read ahead:
+a reader. By a writer it is only if the piece does not cover it and it was ever written (`model.zfs.dmu.recordsize`, rule 1).
+A process that wants what is being read waits for that. With primarycache=metadata a record is there for those who wait for
+it, and gone (`model.zfs.arc.primarycache`). With each record that is read others may be read ahead:
 `model.filesystems.zfs.read_ahead`.
 
-What a processor does for who reads a block: something for each I/O, the check-sum of what came, and its decompression; who
+What a processor does for who reads a block: something for each I/O, the check-sum of what came, and its decompression. Who
 waits for another reader's has none of it. Where the ARC holds records compressed (OpenZFS 0.7), who finds one there
-decompresses it again; left out is the cache of decompressed ones (dbuf cache, a 32nd of the ARC).
+decompresses it again. Left out is the cache of decompressed ones (dbuf cache, a 32nd of the ARC).
 """
 
 from model.events.queues import NOBODY

@@ -1,6 +1,6 @@
 """What a ZFS under a database is made of: its settings, its devices, and all its state.
 
-A `Zfs` is one pool with its file systems. A `Store` has one, or two if the database's log is on a pool of its own; these
+A `Zfs` is one pool with its file systems. A `Store` has one, or two if the database's log is on a pool of its own. These
 share the ARC and the numbering of blocks.
 """
 

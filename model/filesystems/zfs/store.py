@@ -19,11 +19,11 @@ are of one pool; those for two, one of them for the log, do the same.
     next_time(m)                           ns of its next own event; `now` while somebody can go on
     store_event(m, calendar, now)          that event: who is done gets its time in the database's `calendar`
 
-Files of a store: number 0 is the log, wherever the calls say WAL; file f of the calls, from 0 on, is number 1 + f; the last
+Files of a store: number 0 is the log, wherever the calls say WAL. File f of the calls, from 0 on, is number 1 + f; the last
 one is the control file. What each is: see `new_store`.
 
 What a processor has to do for a call is its caller's to wait for, on the database's processors (`working_for`,
-`model.events.servers`); what is done for a transaction group is done by threads of ZFS, which want these as well, or have
+`model.events.servers`). What is done for a transaction group is done by threads of ZFS, which want these as well, or have
 others (`shares_cpus`).
 
 Left out: a commit's own CPU time is time only; access times of files, snapshots, scrubs, failures.

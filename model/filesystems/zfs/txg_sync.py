@@ -1,9 +1,9 @@
 """Transaction groups of a ZFS under a database: when one ends, and what is written, in stages.
 
  1. *Files.* Records and the indirect blocks above them, one after the other as threads get them ready
-    (`model.zfs.txg.write_issue`), children before their parent (`model.zfs.dmu.dirty`); indirect blocks in two copies. What
+    (`model.zfs.txg.write_issue`), children before their parent (`model.zfs.dmu.dirty`). Indirect blocks in two copies. What
     the intent log has written already, and nobody has dirtied since, is only taken over, which costs the sync thread alone.
-    Then the dnode block, the six levels of the meta-dnode above it (five where indirect blocks are of 128 KiB); and the
+    Then the dnode block, and the six levels of the meta-dnode above it (five where indirect blocks are of 128 KiB). Then the
     root of each file system, in two copies. Wait for all.
  2. *MOS*, three times: dnodes of data sets and space maps, space maps of the metaslabs that were taken from, root; three
     copies. Wait each time.
@@ -15,7 +15,7 @@ When a group ends: `model.filesystems.zfs.txg_timing`.
 
 In ZFS: spa.c, `spa_sync`; spec 5.3 to 5.6. Sizes of the pool's own blocks: spec 5.1 and 5.3; their number does not grow with
 what is written, but for space maps. Left out: frees, deferred frees, in-place rewriting by later passes (new places
-instead); which vdevs get the uberblock is not drawn, they are the first ones.
+instead). Which vdevs get the uberblock is not drawn, they are the first ones.
 """
 
 from model.events import ring
