@@ -1,7 +1,7 @@
 """A database and the files it is on, together: whoever's event is next goes on, at equal times the database.
 
 A database has a calendar of its processes, `calls` (`model.filesystems.calls`), its transactions `draws`, and its commits as
-the first of its `counts`; it goes on by its `step`. A store answers by three kernels (`model.filesystems.zfs.store` names
+the first of its `counts`. It goes on by its `step`. A store answers by three kernels (`model.filesystems.zfs.store` names
 them). There is one loop, compiled for each pair that is used.
 
 The run ends when `n_transactions` have committed, or at `duration_ns`.

@@ -7,16 +7,15 @@
                                       ^
     reader of files ------------------'
 
-Sources of events, in the order in which equal times are served: disks, threads of lookup, the sync thread, the writer, the
-cache device's feed, the clock of each second (ARC), the reader, the intent log.
+Sources of events, in the order in which equal times are served: disks, threads of lookup, the sync thread, the writer. Then
+the cache device's feed, the clock of each second (ARC), the reader, the intent log.
 
 The table is as large as it is: leaves that split meanwhile are a matter of `model.zfs.dedup`, and a run is short. Which
 leaf a block's entry is in is drawn evenly, since check-sums are.
 
-Left out: data that are written in the ARC (metadata and data have lists of their own, and metadata a limit of its own; data
-that are read are there); indirect blocks two
-levels and more above the leaves (a thousandth of the table) are in core; indirect blocks of the data; labels; processor
-time other than check-sums; the pointer table, which is in core.
+Left out: data that are written in the ARC. Metadata and data have lists of their own, and metadata a limit of its own. Data
+that are read are there. Indirect blocks two levels and more above the leaves (a thousandth of the table) are in core. Left
+out, too: indirect blocks of the data; labels; processor time other than check-sums; the pointer table, which is in core.
 """
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
 """The state of a pool with dedup that is written to: settings, machine, and what it starts with.
 
-Blocks of the table are numbered from 0: leaves of the duplicate object, leaves of the unique one, then the indirect blocks
-above both, level by level; then those of files that are read. The number is the block's key in the ARC.
+Blocks of the table are numbered from 0: leaves of the duplicate object, then leaves of the unique one. The indirect blocks
+above both follow, level by level. Then come those of files that are read. The number is the block's key in the ARC.
 """
 from typing import NamedTuple
 

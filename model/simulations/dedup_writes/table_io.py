@@ -2,7 +2,7 @@
 
 Reads of the table and of files meet in one ARC. The key of a block there is its number: of a block of a file that is where
 it lies, and not whose it is. So two files that share a block share its buffer (arc.c, `buf_hash_find` by DVA and physical
-birth; ddt.c, `ddt_bp_fill`: every pointer to a block of the table has the same two).
+birth). Every pointer to a block of the table has the same two (ddt.c, `ddt_bp_fill`).
 """
 from model.devices.ssd import service
 from model.events.calendar import set_time

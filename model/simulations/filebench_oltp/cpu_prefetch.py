@@ -1,6 +1,6 @@
 """What the OLTP run will look up some events from now: named to the processor beforehand (`model.jit.cpu_prefetch`).
 
-To get to a block's header takes two steps, its number and then its node; to take it off its list, a third one, to its
+To get to a block's header takes two steps, its number and then its node. To take it off its list takes a third one, to its
 neighbours there. Each is named when the one before must have arrived. Nothing here changes anything but time.
 """
 

@@ -1,14 +1,14 @@
 """The OLTP workload of FileBench (oltp.f, 1.16): who reads and writes, and how semaphores tie them together.
 
     shadow     read a record; compute; post to the log writer; post to every database writer
-    writer     write 100 records (asynchronously); compute; take 1000 posts; wait for half of the writes
-    log writer write 256 KiB (asynchronously); wait for half of the writes; take 3200 posts
+    writer      write 100 records (asynchronously); compute; take 1000 posts; wait for half of the writes
+    log writer  write 256 KiB (asynchronously); wait for half of the writes; take 3200 posts
 
-All loop for ever. A thread reads or writes a file at a time, in turn, at a place drawn uniformly; the very last record
-of a file never comes. So there are 100 x 10 writes for 1000 reads, whatever the machine does.
+All loop for ever. A thread reads or writes a file at a time, in turn, at a place drawn uniformly. The very last record of a
+file never comes. So there are 100 x 10 writes for 1000 reads, whatever the machine does.
 
-An asynchronous write is handed over to a thread of the library, which writes (aio.c of 2008: the kernel's own asynchronous
-I/O refuses files of ZFS). Each writer is a process, and has one such thread here; the library has 4 to 256. Around each
+An asynchronous write is handed over to a thread of the library, which writes. (aio.c of 2008: the kernel's own asynchronous
+I/O refuses files of ZFS.) Each writer is a process, and has one such thread here; the library has 4 to 256. Around each
 operation FileBench reads the CPU times of its thread from /proc (flowop.c). One of the two readings falls into the time of
 the operation, the other one into that of none.
 

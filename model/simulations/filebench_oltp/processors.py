@@ -15,7 +15,7 @@ that a thread leaves. Until then further posts wake nobody (sem.c: they broadcas
 for all of a wake-up. In Solaris who posts pays for a part of it.
 
 Stretches are shorter than a slice of Solaris (20 ms or more, ts_dptbl). So no thread is stopped at the end of one. Left out:
-priorities among threads of processes; caches that a moved thread finds cold; that the sync thread is below interrupts; and
+priorities among threads of processes; caches that a moved thread finds cold; that the sync thread is below interrupts. So is
 that a taker which gets its posts while it looks for them has a processor already.
 """
 

@@ -6,20 +6,18 @@
                  v                                                              dirty in core, until every 5 s
                pool (vdev cache, vdev queue, disk)  <---  records, and all blocks above  ---  the transaction group
 
-Sources of events, in the order in which equal times are served:
-disks; the sync thread; the timer of transaction groups; that of the ARC; writers, the log writer first; threads of the
-library that write for them; shadows.
-All that follows at once, in no time, is done before the next event. Tasks that can go on stand in a ring, first come,
-first served.
+Sources of events, in the order in which equal times are served: disks; the sync thread; the timer of transaction groups;
+that of the ARC. Then writers, the log writer first; threads of the library that write for them; shadows. All that follows at
+once, in no time, is done before the next event. Tasks that can go on stand in a ring, first come, first served.
 
 What is in core is kept by the ARC (`model.zfs.dmu.dbuf`, `model.zfs.dmu.after_loading`). A task that wants a block that is
-being read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end;
-with a few GB written into a pool of terabytes, first fit would hardly come back to it either.
+being read waits for that reading. Freed space is not used again, so that the transaction groups go on where the files end.
+With a few GB written into a pool of terabytes, first fit would hardly come back to it either.
 
 Threads compute on processors and wait for them (`model.simulations.filebench_oltp.processors`).
 
-Left out: the writes of a transaction group beyond the files' own blocks (dnodes, space maps, uberblock, cache flush);
-throttling of writers, access times (atime) of files.
+Left out: the writes of a transaction group beyond the files' own blocks (dnodes, space maps, uberblock, cache flush). So are
+throttling of writers, and access times (atime) of files.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,8 @@
 """The OLTP run's transaction groups: when one ends, and how its blocks are written, one after the other.
 
-A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated in their order: in ZFS of 2007 by the
-sync thread alone, as records are not compressed; later by several (`model.zfs.txg.write_issue`). They are written as they
-come. When the last I/O has completed, the next group that waits is synced (spec 5.6).
+A group is open for `txg_ns`. Its blocks are check-summed, compressed and allocated in their order. In ZFS of 2007 the sync
+thread does that alone, as records are not compressed; later several do (`model.zfs.txg.write_issue`). They are written as
+they come. When the last I/O has completed, the next group that waits is synced (spec 5.6).
 """
 
 from model.events.calendar import set_time

@@ -1,14 +1,13 @@
-"""A LUN (a zvol) with logbias=latency in place of data shares with logbias=throughput: a write is safe when it is in the
+"""A LUN (a zvol) with logbias=latency in place of data shares with logbias=throughput. A write is safe when it is in the
 intent log, and the block goes to its place with the transaction group.
 
- 1. A commit copies all blocks that came meanwhile into the log: to the log device, or, if there is none, into log
-    blocks of up to 128 KiB of the main pool. Those are flushed (spec 6.2, 6.6, middle line). A LUN with a write cache
-    is one with a log device that takes no time.
+ 1. A commit copies all blocks that came meanwhile into the log. They go to the log device, or, if there is none, into log
+    blocks of up to 128 KiB of the main pool. Those are flushed (spec 6.2, 6.6, middle line). A LUN with a write cache is one
+    with a log device that takes no time.
  2. A block that was written is dirty in the open group, once, however often it is written. It has no new place yet.
- 3. The sync of a group goes through its lowest indirect blocks in the order in which they were first dirtied; the dirty
-    blocks below each get their new places, in the order in which they were first dirtied. Then its own two copies do
-    (spec 2.12). They are issued one after the other and wait in the vdev queues; what lies side by side is joined
-    there.
+ 3. The sync of a group goes through its lowest indirect blocks in the order in which they were first dirtied. The dirty
+    blocks below each get their new places, in that order, too. Then its own two copies do (spec 2.12). They are issued one
+    after the other and wait in the vdev queues; what lies side by side is joined there.
 
 How much a group takes is the business of `model.zfs.txg.throttle`.
 """

@@ -1,8 +1,8 @@
 """Where the blocks of the order entry are put: the one door to the allocator.
 
 What has to be written is *wanted*: records and log blocks by commits, indirect blocks and redo records by transaction
-groups. At the end of each event all that is wanted gets a place, in that order, one block after the other; where it lay
-before is freed in the same transaction group, as many B as it takes now, for all vdevs are alike; and it is on its way to
+groups. At the end of each event all that is wanted gets a place, in that order, one block after the other. Where it lay
+before is freed in the same transaction group, as many B as it takes now, for all vdevs are alike. Then it is on its way to
 the disks. A commit or a group hears of its writes as its task (`model.zfs.vdev.leaves`). A log block is good for one
 transaction group only, and is freed in it.
 """

@@ -9,15 +9,16 @@ transaction groups, metaslabs, vdev queues, disks.
                                                                                                      |
     transaction groups (model.simulations.order_entry.txgs) ---- indirect blocks, redo records, a place each ----'
 
-Nothing in here knows how long an I/O takes or how large it becomes: places come from the allocator; I/Os side by side
-are joined by the vdev queue while they wait in it; what that is worth comes out of the disks. How many transactions
-there are in a second is what a closed loop of users makes of all this.
+Nothing in here knows how long an I/O takes or how large it becomes. Places come from the allocator. I/Os side by side are
+joined by the vdev queue while they wait in it. What that is worth comes out of the disks. How many transactions there are in
+a second is what a closed loop of users makes of all this.
 
 Sources of events, in the order in which equal times are served: the disks, the sync thread, the timer of the transaction
-groups, the intent logs, the log writer, the database writers, the users.
+groups. Then the intent logs, the log writer, the database writers, the users.
 
-Left out: the memory of the appliance as a cache of blocks (a share of the reads is answered from it; indirect blocks, 11 GB
-above 350 GB of records, stay in it); reads of the redo logs, the database's own checkpoints and sorting of its batches.
+Left out: the memory of the appliance as a cache of blocks. A share of the reads is answered from it; indirect blocks, 11 GB
+above 350 GB of records, stay in it. Left out, too: reads of the redo logs, the database's own checkpoints and sorting of its
+batches.
 """
 
 from model.devices import drive_columns as queued

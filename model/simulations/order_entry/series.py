@@ -5,9 +5,9 @@
     window    users work for a while, event by event; then, for as long again as is said, with everything counted
     rewrite   the pool ages by so many rewrites, with the disks and the clock left out
 
-A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So
-a window of a few seconds in it sees the free space that the run has. What is left of the run is ageing, at the rates
-that the window has measured: so many blocks a commit, so many records a transaction group, so much redo. That sampling
+A run of half an hour rewrites a few per cent of the database, and the allocator comes a tenth of a metaslab further. So a
+window of a few seconds in it sees the free space that the run has. What is left of the run is ageing, at the rates that the
+window has measured. These are so many blocks a commit, so many records a transaction group, so much redo. That sampling
 gives what simulating every second gives is tested (`tests/model/simulations/test_order_entry.py`).
 """
 
@@ -85,7 +85,7 @@ def begin(orders: Orders, drive: Drive, queue: VdevQueueParams, space: Metaslabs
 
 def restart(site: Site, orders: Orders, drive: Drive, queue: VdevQueueParams, seed: int) -> Site:
     """The same database and pool with other users. The transaction groups of those before are written first, with the disks
-    and the clock left out: of what one had under way the new machine knows nothing, so that it would never end."""
+    and the clock left out. Of what one had under way the new machine knows nothing, so that it would never end."""
     _run(site, 0, NOTHING, 1)
     return Site(new_machine(orders, seed, site.machine), leaves_of(orders, drive, queue, seed), site.space,
                 np.zeros(1, np.int64))
@@ -115,7 +115,7 @@ def window(site: Site, warm_ns: int, ns: int) -> Window:
 
 
 def settle(site: Site, step_ns: int, max_steps: int, by_stock: bool = False) -> bool:
-    """Users work, step by step, until what is written in a step is what is changed in it, to a tenth: at first changed
+    """Users work, step by step, until what is written in a step is what is changed in it, to a tenth. At first changed
     blocks gather, and all goes faster than it can for long. At most so many steps; whether they were enough.
 
     `by_stock`: until dirty blocks neither gather nor go, by more than a tenth of what is written in the step. A block that

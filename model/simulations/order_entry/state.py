@@ -1,14 +1,14 @@
 """What the order-entry simulation is made of: parameters, state, and how a machine is put together.
 
-`Orders` holds what an experiment chooses of users, database, appliance and pool; `Machine` is all state of it but the disks
+`Orders` holds what an experiment chooses of users, database, appliance and pool. `Machine` is all state of it but the disks
 (`model.zfs.vdev.leaves`) and free space (`model.zfs.metaslab.state`). The events are in `model.simulations.order_entry.run`
 and its chapters.
 
-*Scale.* The pool of the test held terabytes. It is simulated to a scale of 1 to s, where s is how much larger a metaslab is:
-everything that is a length on disk is divided by s: metaslabs, database, redo logs, cylinders of a disk. So are the
-times and stocks in which a given share of it is rewritten (time between runs; dirty buffers; and, by less, the times of
-transaction groups and what they take). What one I/O is and costs is not scaled: records, block sizes, tracks and rates,
-the seek over a given share of the stroke, caches, queues, users. At s = 1 nothing is scaled.
+*Scale.* The pool of the test held terabytes. It is simulated to a scale of 1 to s, where s is how much larger a metaslab is.
+Everything that is a length on disk is divided by s: metaslabs, database, redo logs, cylinders of a disk. So are the times
+and stocks in which a given share of it is rewritten (time between runs; dirty buffers). By less so are the times of
+transaction groups and what they take. What one I/O is and costs is not scaled. That is records, block sizes, tracks and
+rates, the seek over a given share of the stroke, caches, queues, users. At s = 1 nothing is scaled.
 """
 
 from typing import NamedTuple

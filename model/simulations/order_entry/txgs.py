@@ -2,19 +2,19 @@
 
 The records are in place already when a group is synced. What a sync writes is what stands above them:
 
- 1. every indirect block above a record that was rewritten, once, in two copies on two vdevs; level by level from below,
-    in the order in which they were first dirtied;
+ 1. every indirect block above a record that was rewritten, once, in two copies on two vdevs. That goes level by level from
+    below, in the order in which they were first dirtied;
  2. the records of the redo logs that were filled, of 128 KiB each; the oldest ones are freed for them;
  3. when all is written, what was freed in the group comes back by the rules of the era (`model.zfs.metaslab.sync`).
 
 A sync begins `timeout_ns` after the last one began, at once if that took longer, or when the open group has no more room
 (`model.simulations.order_entry.txg_throttle`). Left out: dnodes, space maps, the uberblock and its flushes, which a group
-writes once, however small it is: to scale they would weigh too much; that redo records are written again if a group ends
-while they are being filled.
+writes once, however small it is. To scale they would weigh too much. So is that redo records are written again if a group
+ends while they are being filled.
 
-*Ageing* is all that the database does to the pool, with the disks and the clock left out: so many records rewritten, by
-commits of so many blocks, in groups of so many records; and redo, to a log device or to log blocks. It begins and ends
-with a sync.
+*Ageing* is all that the database does to the pool, with the disks and the clock left out. So many records are rewritten, by
+commits of so many blocks, in groups of so many records. Redo goes to a log device or to log blocks. It begins and ends with
+a sync.
 """
 
 from typing import NamedTuple

@@ -8,8 +8,9 @@
                n CPUs, first come, first served           database writers have written some
 
 A transaction needs `cpu_ns` in equal parts, one before each read and one behind the last. A block that is dirty already is
-not dirtied twice. A user who commits while the log writer is writing is in its next write, with all who came meanwhile:
-group commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main pool.
+not dirtied twice. A user who commits while the log writer is writing is in its next write, with all who came meanwhile. This
+is group commit by queueing, in Oracle as in the intent log. Without a log device the redo goes to log blocks of the main
+pool.
 """
 
 from model.devices.sectors import SECTOR_BYTES

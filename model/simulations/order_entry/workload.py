@@ -30,9 +30,9 @@ def n_hot(orders):
 
 @kernel
 def nth(orders, drawn, user, n):
-    """The `n`-th record that a user reads or changes, `drawn` [user, i] as by `draws`. From N_DRAWS on it is what it
-    was a round before: moved by the same stretch within the piece, hot or cold, that it lies in: so the law stays, and
-    whoever works for days goes through the database and not through the same records over and over."""
+    """The `n`-th record that a user reads or changes, `drawn` [user, i] as by `draws`. From N_DRAWS on it is what it was a
+    round before. It is moved by the same stretch within the piece, hot or cold, that it lies in. So the law stays. Whoever
+    works for days goes through the database and not through the same records over and over."""
     record, rounds = drawn[user, n & (N_DRAWS - 1)], n >> ROUND_SHIFT
     if rounds == 0 or record < 0:
         return record
@@ -81,8 +81,8 @@ def _numbers(shape, seed, name, mean):
 
 @lru_cache(maxsize=2)
 def draws(orders, seed):
-    """(records read, records changed, reads, changes, ns of thought), each [user, i]; only to be read: they are the same
-    for all who have the same orders and seed, and are drawn once as long as these alternate."""
+    """(records read, records changed, reads, changes, ns of thought), each [user, i]. They are only to be read: they are the
+    same for all who have the same orders and seed. As long as these alternate they are drawn once."""
     shape = orders.n_users, N_DRAWS
     read = draw_records(orders, shape, seed, "records read")
     read[stream(seed, "indirect block missing").random(shape) < orders.misses_indirect] += WITHOUT_ABOVE

@@ -4,14 +4,13 @@
                       |        |        |
     intent log     [ they wait ] -> commit -> [ those that came meanwhile wait ] -> commit -> ...
 
-A block is written with logbias=throughput: it is not copied into the log; `dmu_sync` gives it its new place in the main
-pool *now* and writes it there. A record in a log block, in the main pool too, says where. In English (spec 6.3, 6.4,
-6.6):
+A block is written with logbias=throughput. It is not copied into the log: `dmu_sync` gives it its new place in the main pool
+*now* and writes it there. A record in a log block, in the main pool too, says where. In English (spec 6.3, 6.4, 6.6):
 
  1. A share has one commit under way. All blocks that came meanwhile are in the next one.
- 2. A commit gives each of its blocks a place, one after the other, and writes them with the priority of synchronous writes;
-    then the log block, on the next vdev. Blocks that get places side by side may become one I/O in the vdev queue, if they
-    wait there; nothing else makes I/Os large.
+ 2. A commit gives each of its blocks a place, one after the other, and writes them with the priority of synchronous writes.
+    Then it writes the log block, on the next vdev. Blocks that get places side by side may become one I/O in the vdev queue,
+    if they wait there; nothing else makes I/Os large.
  3. When all are written, the caches of the disks that were written to are flushed. When that is done, the writers hear of
     it, and the buffers are free.
  4. The place that a record had before, and the log block, are freed in the same transaction group.

@@ -2,9 +2,9 @@
 
 A thread goes through one read after the other, each in these stages (spec 4.2, 4.5, 5.2; `dmu_buf_hold_array_by_dnode`):
 
-    HOLD    the next record of the read: the indirect blocks above it must be in core, and each that is not is read and
-            waited for, from the top down. If the record itself is neither in core nor being read, its reading begins,
-            with the priority of what somebody waits for. Then zfetch is shown the record, and answers what to prefetch.
+    HOLD    the next record of the read. The indirect blocks above it must be in core, and each that is not is read and
+            waited for, from the top down. If the record itself is neither in core nor being read, its reading begins, with
+            the priority of what somebody waits for. Then zfetch is shown the record, and answers what to prefetch.
     FETCH   the records that zfetch wants, one by one, before the next of the read is held. Each needs the indirect blocks
             above it just so: the thread *stalls* for a record that nobody waits for yet. Then its reading begins, with the
             priority of prefetch; it is not waited for.
@@ -15,9 +15,9 @@ A thread goes through one read after the other, each in these stages (spec 4.2, 
 A copy takes `copy_ns` for a MiB, or as long as memory needs if that is longer. Memory serves all copies under way at once,
 and so needs `memory_ns` times their number. How many there are is counted when a copy begins.
 
-Starting to read a record costs CPU time, as does copying, and the interrupt of each record that came from a disk: that
-is counted with the copying, because there are as many processors as readers, so that an interrupt takes time from one of
-them; here from the one whose record it was.
+Starting to read a record costs CPU time, as does copying, and the interrupt of each record that came from a disk. The
+interrupt is counted with the copying. There are as many processors as readers, so that an interrupt takes time from one of
+them. Here it takes it from the one whose record it was.
 """
 
 from model.devices import drive_columns as queued

@@ -1,15 +1,15 @@
 """Where files of large records lie: first fit exactly, in a pool that only grows.
 
 `model.zfs.dmu.layout` puts everything behind the frontier of a leaf, which is exact as long as what alignment leaves free is
-too short for anything. With records of 128 KiB it is not: behind every indirect block of a few sectors there is a hole of
+too short for anything. With records of 128 KiB it is not. Behind every indirect block of a few sectors there is a hole of
 more than 120 KiB, which dozens of indirect blocks fit into. The allocator of 2007 (spec 2.8, FF) fills it, because it keeps
 a *cursor* for every alignment:
 
  1. The alignment of a piece is the lowest set bit of its length.
  2. Search upwards from that alignment's cursor, from the free segment on that the cursor lies in, or else the next one.
     Take the first segment that the piece fits into, its start rounded up to the alignment.
- 3. The cursor then stands behind the piece. If nothing is found it goes back to 0 and the search starts once more; here
-    the last segment has no end, so something always is.
+ 3. The cursor then stands behind the piece. If nothing is found it goes back to 0 and the search starts once more. Here the
+    last segment has no end, so something always is.
 
     records   |R0      |R1      |.................|R2      |R3      |            . = free
     and L1s                      LLL..............          each new L1 of this leaf goes on behind the last
@@ -18,7 +18,7 @@ So the indirect blocks of a leaf lie side by side. Where checksums are off, 26 t
 cache (spec 5.1 gives their sizes). Leaves take turns as in `model.zfs.dmu.layout`, rules 1, 2 and 4.
 
 In ZFS: `metaslab_ff_alloc`. Left out: what `model.zfs.dmu.layout` leaves out, and that a leaf consists of metaslabs of some
-GiB, so that its indirect blocks begin a new hole in each.
+GiB. In each of these its indirect blocks would begin a new hole.
 """
 
 from typing import NamedTuple
@@ -159,7 +159,7 @@ def new_free(n_leaves, aliquot_bytes=ALIQUOT_BYTES, n_holes=64, first_byte=0):
 
 
 def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0):
-    """(Layout, Free afterwards) of all files, written one after the other into a pool: its leaves are full up to
+    """(Layout, Free afterwards) of all files, written one after the other into a pool. Its leaves are full up to
     `first_byte`, and empty from there on."""
     n_indirect, n_holes = files.n_blocks - files.n_records, 64
     while True:

@@ -7,21 +7,21 @@
                                             v
                                           disk
 
-Why the vdev cache helps readers whose data never go through it: every 16 MiB of a file of 128 KiB records have an
+Why does the vdev cache help readers whose data never go through it? Every 16 MiB of a file of 128 KiB records have an
 indirect block. A thread that prefetches a record of the next 16 MiB first reads that block. It waits behind all the
-prefetched records that were just sent to the same disk. If the line around it is in the vdev cache there is no wait: an
+prefetched records that were just sent to the same disk. If the line around it is in the vdev cache there is no wait. An
 indirect block of such a file takes a few sectors, and dozens of them lie in one line
 (`model.simulations.sequential_reads.layout`).
 
 Sources of events, in the order in which equal times are served: the disks, then the threads.
 
-Records that readers have had leave core when more than `arc_bytes` of others have been used since; records that were
+Records that readers have had leave core when more than `arc_bytes` of others have been used since. Records that were
 prefetched and not yet used come on top of that. An indirect block is held in core by the records below it, and leaves with
-the last of them: a new one needs its room, as ZFS makes room for metadata from metadata (spec 7.2, 7.3).
+the last of them. A new one needs its room, as ZFS makes room for metadata from metadata (spec 7.2, 7.3).
 
-Left out: CPUs as a resource (each thread has its own), while memory is one (`model.simulations.sequential_reads.events`);
-the buses between disks and memory (each port of such a machine
-has 133 MB/s, more than a disk gives; physics 1.1), checksums (off), access times (atime), and all other load.
+Left out: CPUs as a resource (each thread has its own), while memory is one (`model.simulations.sequential_reads.events`). So
+are the buses between disks and memory (each port of such a machine has 133 MB/s, more than a disk gives; physics 1.1). So
+are checksums (off), access times (atime), and all other load.
 """
 
 from typing import NamedTuple
