@@ -1,13 +1,13 @@
 """The flush of a disk's write cache, which ZFS asks for after every commit of the intent log and twice in every group.
 
 A disk reports a write when it is in its buffer (`model.devices.disk`), and writes it when it gets to it
-(`model.devices.disk_buffer`). A flush sets the arm to all that is there, and is done when that is on the platter: what
-a commit saves by the buffer it pays at the flush. A small write that begins where the last one ended comes too late for
-its sector, and waits for nearly a revolution.
+(`model.devices.disk_buffer`). A flush sets the arm to all that is there, and is done when that is on the platter. What a
+commit saves by the buffer it pays at the flush. A small write that begins where the last one ended comes too late for its
+sector, and waits for nearly a revolution.
 
-Three things spare it: no write cache, and then every write waits instead; a cache that survives a power cut, where nothing
-need be written (`is_volatile` 0: a battery-backed controller or array that says so); and `zfs_nocacheflush`, which does not
-ask, and is only safe with such a cache. What the flush of an SSD costs: `model.devices.ssd`.
+Three circumstances spare it. There is no write cache, and then every write waits instead. Or a cache survives a power cut,
+so nothing need be written (`is_volatile` 0: a battery-backed controller or array that says so). Or `zfs_nocacheflush` does
+not ask, and is only safe with such a cache. What the flush of an SSD costs: `model.devices.ssd`.
 """
 
 from model.devices import arm_columns as arm

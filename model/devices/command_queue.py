@@ -4,36 +4,36 @@
               sorted, or in order       looks at the first `window` of them
 
 1. The drive holds up to `depth` commands: 1 without NCQ, 32 with it. What it does not take waits in the driver.
-2. The driver gives the drive the head of its list whenever there is room: when a command arrives, and when one is done,
-   before whoever waits for that command hears of it.
-3. With `sorts`, the list is a one-way elevator, `disksort`. A command at or behind the head of the list, in ascending
-   order of blocks, joins the run that begins there; any other, which the elevator has passed, the second run behind it.
+2. The driver gives the drive the head of its list whenever there is room. That is when a command arrives, and when one is
+   done, before whoever waits for that command hears of it.
+3. With `sorts`, the list is a one-way elevator, `disksort`. A command at or behind the head of the list, in ascending order
+   of blocks, joins the run that begins there. Any other, which the elevator has passed, joins the second run behind it.
    After the last command of the first run the second begins. Without `sorts`, the list is in order of arrival.
 4. When the drive is to begin another command, it looks at the first `window` of those it holds, in order of arrival. It
    takes the one whose first sector can be reached soonest: `positioning_time` of `model.devices.disk_mechanics`. A
    window of 1 serves in order; one smaller than the depth is poor queueing. An arm that still writes what is in the
    buffer is busy, and the choice reckons with it.
 5. No command in the drive is passed over by more than `passes` others: then it is served, the oldest of these first. So a
-   read waits for those that came before it and for `passes` more, however long the stream of writes beside it. Without
-   that, a stream is always nearest to the arm that writes it. `passes` 0 is first come, first served, a large one the
-   shortest access time first; the literature has such continua, and prefers them to either end (Jacobson and Wilkes, HPL-
-   CSP-91-7, 1991, whose best ages commands by time instead). No maker prints its own.
+   read waits for those that came before it and for `passes` more, however long the stream of writes beside it. Without that,
+   a stream is always nearest to the arm that writes it. `passes` 0 is first come, first served, a large one the shortest
+   access time first. The literature has such continua, and prefers them to either end (Jacobson and Wilkes, HPL-CSP-91-7,
+   1991). Their best ages commands by time instead. No maker prints its own.
 
-6. A *flush* (`offset` FLUSH) is a barrier: the driver lets nothing pass it, the drive serves it when all that came before it
-   has been served, and what came after it then; it lasts until the buffer is on the platter (`model.devices.cache_flush`).
+6. A *flush* (`offset` FLUSH) is a barrier: the driver lets nothing pass it. The drive serves it when all that came before it
+   has been served, and then what came after it. It lasts until the buffer is on the platter (`model.devices.cache_flush`).
    With a cache that survives a power cut nothing need be written.
 
 Rule 3 is the driver `sd` of Solaris, function sd_add_buf_to_waitq (usr/src/uts/common/io/scsi/targets/sd.c); it sorts
 unless `un_f_disksort_disabled` is set. That SATA disks of 2007 were sorted is from knowledge of the driver,
 hence the switch. ZFS keeps up to 35 commands at a disk: without NCQ, 34 of them are in this list.
 
-To compare 32 commands costs little: where a command's first sector lies, and its angle, are looked up once, when it is
-first among them; and as no seek takes more than a few revolutions, no division is left (`wait_for`).
+To compare 32 commands costs little. Where a command's first sector lies, and its angle, are looked up once, when it is first
+among them. As no seek takes more than a few revolutions, no division is left (`wait_for`).
 
-Left out: a drive that serves a command first because its blocks are in the buffer already, or because they find room there;
-that it takes data from the host while its arm is at another command. `drawn_ns`, if not empty, replaces all mechanics by
-service times drawn elsewhere, for checks against theory. That a flush is no less than a barrier for the driver's list is our
-reading: `sd` sorts by block, and a flush has none.
+Left out: a drive that serves a command first because its blocks are in the buffer already, or because they find room there.
+So is that it takes data from the host while its arm is at another command. `drawn_ns`, if not empty, replaces all mechanics
+by service times drawn elsewhere, for checks against theory. That a flush is no less than a barrier for the driver's list is
+our reading: `sd` sorts by block, and a flush has none.
 """
 
 from typing import NamedTuple

@@ -5,8 +5,8 @@ What is printed, and what is made of it:
     rotation speed           the revolution
     three seek times         the seek curve (`seek_curve`): over one cylinder, on average, over the full stroke
     rates of two zones       lengths of the tracks, falling evenly from zone to zone; zones of equally many cylinders
-    the sustained rate       skew: at the instantaneous rate a revolution's worth of bytes passes in a revolution; at
-                             the sustained rate in a revolution and a skew, on the average of all tracks
+    the sustained rate       skew: at the instantaneous rate a revolution's worth of bytes passes in a revolution. At the
+                             sustained rate it passes in a revolution and a skew, on the average of all tracks
     capacity, heads          how many cylinders there are
     the buffer               segments of equal size; writes are buffered, and may fill it (disk_buffer.py); after a read
                              the drive reads on into its segment
@@ -17,7 +17,7 @@ cylinder and the settling of a write, if the sustained rate leaves that much. Th
 head switch takes as long as their skew leaves. Long transfers then lose no revolution at any track's end.
 
 `platters` and `plain_electronics` are also what a measured drive is replayed with when all but its data sheet is ignored
-(`study.replays.drive_file`): how far off such a disk is was measured.
+(`study.replays.drive_file`). How far off such a disk is was measured.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ def check_params(params):
 def platters(n_blocks: int, n_heads: int, sectors: np.ndarray, rev_ns: int, seeks_ns: tuple[int, int, int],
              skews_ns: tuple[int, int], head_switch_ns: int) -> dict[str, Any]:
     """The fields of `Disk` that describe arm and platters. Zones of equally many cylinders have tracks of `sectors`, outer
-    first; `seeks_ns` is over one cylinder, average, full; `skews_ns` of a track and of a cylinder's first track."""
+    first. `seeks_ns` is over one cylinder, average, full; `skews_ns` of a track and of a cylinder's first track."""
     per_zone = max(1, -(-n_blocks // (n_heads * int(np.sum(sectors)))))
     of_track_ns, of_cylinder_ns = skews_ns
     zones = [Zone(first_cylinder=i * per_zone, last_cylinder=(i + 1) * per_zone - 1, sectors=int(n),
@@ -100,8 +100,8 @@ def platters(n_blocks: int, n_heads: int, sectors: np.ndarray, rev_ns: int, seek
 
 
 def plain_electronics(overhead_ns: int, reads_ahead: int, segment_blocks: int) -> dict[str, Any]:
-    """The fields of `Disk` that no data sheet gives: one overhead, a bus that starts with the first block and is free
-    meanwhile, read-ahead that fills a segment."""
+    """The fields of `Disk` that no data sheet gives. There is one overhead, a bus that starts with the first block and is
+    free meanwhile, read-ahead that fills a segment."""
     return {"command_ns": np.full((overhead.N_KINDS, 2), overhead_ns, np.int64), "idle_hit_ns": 0, "data_ready_ns": 0,
             "reconnect_ns": 0, "done_ns": np.zeros(2, np.int64), "write_seek_min_ns": 0, "holds_bus": 0, "watermark": 0.0,
             "write_gather": 1, "read_on_arrival": 0, "write_on_arrival": 0,

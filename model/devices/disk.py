@@ -9,8 +9,8 @@ disturbs them.
             partly   what is there goes to the host while the arm reads the rest; a running read-ahead need not even move
             miss     command, arm, and the bus as soon as the first blocks are in; the slower of platter and bus decides
             after    the arm reads on into the same segment, until its limit or the next request (*read-ahead*)
-    write   through  command, bus, arm; finished when the last sector is written
-            buffered finished when the last block has come over the bus, which may have to wait for room; the arm writes it
+    write   through  command, bus, arm; finished when the last sector is written.
+            buffered finished when the last block has come over the bus, which may have to wait for room. The arm writes it
                      when no command needs it (`model.devices.disk_buffer`)
 
 Segments are ranges of blocks that slide forward when they are full; the least recently used one is given up. A request
@@ -251,8 +251,8 @@ def service(disk, state, unit, now, block, count, is_write):
 
 @kernel
 def serve_in_turn(disk, state, unit, before, after, block, count, is_write, took, served):
-    """Serve requests one by one, `before[i]` ns after the last was finished and as many more as its `after` says;
-    `took[i]` becomes the service time of request i and `served[i]` its way of being served. All arrays (n,) int64."""
+    """Serve requests one by one, `before[i]` ns after the last was finished and as many more as its `after` says. `took[i]`
+    becomes the service time of request i and `served[i]` its way of being served. All arrays (n,) int64."""
     now = 0 * before[0]
     for i in range(block.size):
         now += before[i]

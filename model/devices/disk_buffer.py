@@ -10,16 +10,15 @@ last UNWRITTEN of them are only in the buffer: a *run*, which the arm has to wri
 3. The arm writes from the buffer when no command needs it: not before the last read is done, and rather than read ahead.
    So what waits in the buffer never makes a read wait, but for the piece that has been begun.
 4. A piece is what of a run lies on one track.
-5. The next piece is of the run whose first block the arm reaches soonest, as among commands (`model.devices.command_queue`);
-   but if there is one that has been passed over by `write_segments` others and `passes` more, of that which has been most
-   often.
+5. The next piece is of the run whose first block the arm reaches soonest, as among commands (`model.devices.command_queue`).
+   But if runs have been passed over by `write_segments` others and `passes` more, it is of that which has been most often.
 6. A flush, and a write that finds no room, set the arm to it at once.
 
-Data written go to the disk "at its next convenient opportunity", and writes that follow each other are merged: so it is
-printed (Seagate ST3655 product manual, C.5.2). Segments adapt to what is written, reads go first, and the nearest run
-is next. No maker that we know of prints this, but a drive gains by it; it is our reading. In the replay of measured
-drives (`study.replays.disk`) requests are 7 to 70 ms apart, so that a buffer hardly ever holds more than a write: they
-bear out that the arm follows a single write at once, and say nothing about the order.
+Data written go to the disk "at its next convenient opportunity", and writes that follow each other are merged. So it is
+printed (Seagate ST3655 product manual, C.5.2). Segments adapt to what is written, reads go first, and the nearest run is
+next. No maker that we know of prints this, but a drive gains by it; it is our reading. In the replay of measured drives
+(`study.replays.disk`) requests are 7 to 70 ms apart, so that a buffer hardly ever holds more than a write. They bear out
+that the arm follows a single write at once, and say nothing about the order.
 """
 
 import numpy as np
@@ -80,8 +79,8 @@ def touches(disk, buffer, unit, first, last):
 
 @part
 def claim(disk, state, unit, is_write):
-    """The segment to use next, whatever it holds: an empty one if there is room, or the least recently used without a run;
-    -1 if runs have all the room."""
+    """The segment to use next, whatever it holds: an empty one if there is room, or the least recently used without a run.
+    It is -1 if runs have all the room."""
     first, last, room = 0, disk.segments, disk.segments - state.units[unit, arm.TAKEN]
     if disk.own_write_segments and is_write:
         last, room = disk.write_segments, disk.write_segments - state.units[unit, arm.TAKEN]

@@ -6,21 +6,21 @@ blocks are laid on them,
 
     place = (cylinder in the zone · heads + order of the head) · sectors + sector,
 
-and only two things keep a block number from being a place: sectors set aside as *spares*, and *slipped* defects, which
-are skipped, so that the data behind them moves up by one. Spares belong to a *unit* (a track, a cylinder, a few
-cylinders or the zone), and slips use up spares: either those of their unit or the end of the zone.
+and only two things keep a block number from being a place: sectors set aside as *spares*, and *slipped* defects. These are
+skipped, so that the data behind them moves up by one. Spares belong to a *unit* (a track, a cylinder, a few cylinders or the
+zone), and slips use up spares. These are either those of their unit or the end of the zone.
 
     unit 0                                unit 1
     ├ data ······ x slipped ·· data ┤ spare ├ data ···
                                      ↑ the slip moved the data one sector into the spares
 
-Both steps are a division and a search in a sorted array: `KEY` is the place of a slip less the number of slips before
-it in its unit. Exactly the slips with `KEY <= p` lie before the block that would be at `p` without slips. Where whole
-tracks are spared, the same arithmetic is done in tracks: the `GRAIN` is then a track and not a sector. A *remapped*
-defect keeps its block number, but the block lives elsewhere in the zone.
+Both steps are a division and a search in a sorted array. `KEY` is the place of a slip less the number of slips before it in
+its unit. Exactly the slips with `KEY <= p` lie before the block that would be at `p` without slips. Where whole tracks are
+spared, the same arithmetic is done in tracks: the `GRAIN` is then a track and not a sector. A *remapped* defect keeps its
+block number, but the block lives elsewhere in the zone.
 
 *Skew* turns each track against the one before it, so that the head finds the next block after a head switch or a
-one-cylinder seek; `_turned` adds it up. The format is that of DiskSim 4.0's first layout module, as far as measured
+one-cylinder seek. `_turned` adds it up. The format is that of DiskSim 4.0's first layout module, as far as measured
 drives have been described in it.
 """
 
@@ -172,8 +172,8 @@ def block_at(layout, zone, place):
 
 @kernel
 def run_on_track(layout, zone, block, place, limit):
-    """(blocks, sectors): how many blocks from `block` at `place` on, at most `limit`, pass the head in order and on one
-    track, and in how many sectors: more than blocks if defects are slipped between them."""
+    """(blocks, sectors): how many blocks from `block` at `place` on pass the head in order and on one track, and in how many
+    sectors. They are at most `limit`. The sectors are more than the blocks if defects are slipped between them."""
     zones, sectors = layout.zones, layout.zones[zone, laid.SECTORS]
     first, last = zones[zone, laid.REMAP], zones[zone + 1, laid.REMAP]
     end = (place // sectors + 1) * sectors
@@ -206,8 +206,8 @@ def _turned(layout, zone, track, cylinder):
 
 @kernel
 def stand(layout, zone, place):
-    """(cylinder, head, angle) of a place: where an arm has to stand to meet the start of its sector; and when, as a
-    fraction of a revolution from the index, in [0, 1)."""
+    """(cylinder, head, angle) of a place: where an arm has to stand to meet the start of its sector, and when. The angle is
+    a fraction of a revolution from the index, in [0, 1)."""
     sectors = layout.zones[zone, laid.SECTORS]
     track = place // sectors
     inside = track // layout.heads
@@ -315,10 +315,10 @@ def make_layout(zones: Sequence[Zone], heads: int, scheme: int = NO_SPARES, cyli
                 serpentine: int = 0) -> Layout:
     """Layout of a disk of `heads` surfaces and the given `Zone`s, outermost first.
 
-    `scheme` says where spares lie and what slips use up: 0 none, 1 tracks per zone, 2 sectors per cylinder, 3 per
-    track; 4 per cylinder with slips to the end of the zone, 5 and 6 the same at the front of the cylinder; 7 slips to
-    the end only, 8 per range of `cylinders_per_range`, 9 per zone, 10 per zone with slips to the end. Raises ValueError
-    for a disk that cannot exist.
+    `scheme` says where spares lie and what slips use up: 0 none, 1 tracks per zone, 2 sectors per cylinder, 3 per track. 4
+    is per cylinder with slips to the end of the zone, 5 and 6 are the same at the front of the cylinder. 7 is slips to the
+    end only, 8 per range of `cylinders_per_range`, 9 per zone, 10 per zone with slips to the end. Raises ValueError for a
+    disk that cannot exist.
     """
     if heads < 1 or not zones:
         raise ValueError(f"a disk of {heads} heads and {len(zones)} zones holds nothing; give at least one of each")

@@ -3,11 +3,11 @@
 The spindle never stops: at time t, in nanoseconds, it stands at (t + phase) modulo the time of a revolution. A visit to
 a block is therefore three terms, of which only the first is the drive's to shorten:
 
-    seek       from a table over the distance in cylinders, at least a head switch where the head changes; plus the
+    seek       from a table over the distance in cylinders, at least a head switch where the head changes. The
                settling of a write, which must not start a hair beside the track
     latency    until the block's angle comes round
-    transfer   the sectors themselves; at the end of a track the next one is reached by the same three terms,
-               and skew makes its latency short
+    transfer   the sectors themselves. At the end of a track the next one is reached by the same three terms, and skew makes
+               its latency short
 
 All times are integers; only the angle of a sector is a fraction of a revolution, and is rounded to nanoseconds before
 it is compared. All disks of a simulation share one `Disk` if they are alike; what differs is their row of the state.
@@ -145,8 +145,8 @@ def approach(disk, state, unit, now, earliest, block, is_write):
 
 @kernel
 def pass_on_track(disk, there, start, zone, span, is_write):
-    """Let `span` sectors of one track pass a head that is on it at `there`, the first of them at `start`: (when they begin,
-    when all have passed)."""
+    """Let `span` sectors of one track pass a head that is on it at `there`, the first of them at `start`. Gives (when they
+    begin, when all have passed)."""
     end = start + span * disk.rev_ns // disk.layout.zones[zone, laid.SECTORS]
     on_arrival = disk.write_on_arrival if is_write else disk.read_on_arrival
     if on_arrival and start - there > disk.rev_ns - (end - start):  # the head came down inside the run
@@ -183,9 +183,9 @@ def positioning_time(disk, state, unit, now, block, is_write):
 def seek_curve(n_cylinders: int, single_ns: int, average_ns: int, full_ns: int) -> np.ndarray:
     """Seek times over 0 … n_cylinders − 1 cylinders through three points of a data sheet, in integer ns.
 
-    a + b·√(d − 1) + c·(d − 1) with the given time for one cylinder and for all; and with the given mean over two
-    independent, uniformly distributed cylinders that differ. The closed form behind the mean: distance d has
-    probability 2(n − d) / (n(n − 1)). Raises ValueError where no rising curve passes through the points.
+    a + b·√(d − 1) + c·(d − 1) with the given time for one cylinder and for all. Its mean over two independent, uniformly
+    distributed cylinders that differ is the given one. The closed form behind the mean: distance d has probability 2(n − d)
+    / (n(n − 1)). Raises ValueError where no rising curve passes through the points.
     """
     if n_cylinders < 2 or not 0 <= single_ns <= average_ns <= full_ns:
         raise ValueError(f"seeks of {single_ns}, {average_ns} and {full_ns} ns over {n_cylinders} cylinders are no curve; "

@@ -8,8 +8,8 @@ It is what a data sheet prints: two response times, two rates of small requests,
     the printed response time, and many have the printed rate, or channels / read_ns if that is less. Bytes beyond the
     first 4 KiB follow at the bandwidth.
  3. A write is reported after `write_ns` when it is in the cache, which must have room for it. The cache is *drained* to
-    flash in order: at the bandwidth if a write begins where the last one ended; otherwise by `write_iops` a second,
-    with bytes beyond the first 4 KiB at `random_rate`. A drive that has been written all over collects garbage for
+    flash in order, at the bandwidth if a write begins where the last one ended. Otherwise it is drained by `write_iops` a
+    second, with bytes beyond the first 4 KiB at `random_rate`. A drive that has been written all over collects garbage for
     every byte that lies scattered. Of 8 KiB it writes half as many as of 4; a new or trimmed one takes them at the
     bandwidth.
  4. Without a cache a write is reported when it has been drained.
@@ -19,11 +19,11 @@ It is what a data sheet prints: two response times, two rates of small requests,
     now ----|controller|----- channel (read) ------|---- rest of the data ---->  done
                        |- cache (write) -|  reported      ... drained, later
 
-Requests are served as they come, up to `depth` at a time, which is the caller's to hold back; so there is no event inside:
+Requests are served as they come, up to `depth` at a time, which is the caller's to hold back. So there is no event inside:
 `service` says at once when a request will be done. What drains counts as a fluid: a half of its time, a half of its bytes.
 
-Left out: garbage collection, but for what `write_iops` and `random_rate` of a full device have of it; reads that
-wait for flash that is being written; trim; wear. For an array, only writes mean anything: its reads are those of disks.
+Left out: garbage collection, but for what `write_iops` and `random_rate` of a full device have of it. So are reads that wait
+for flash that is being written; trim; wear. For an array, only writes mean anything: its reads are those of disks.
 """
 
 from typing import NamedTuple

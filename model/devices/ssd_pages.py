@@ -1,8 +1,8 @@
 """Writes of a page to an SSD that maps whole pages, at their borders or not.
 
-A write that covers a page in part has that page read first, and written whole: a write of 4 KiB that begins half a KiB
-behind a border reads two pages and writes two. The device is that of `model.devices.ssd`; its pages have 4 KiB. One write
-is under way at a time.
+A write that covers a page in part has that page read first, and written whole. So a write of 4 KiB that begins half a KiB
+behind a border reads two pages and writes two. The device is that of `model.devices.ssd`; its pages have 4 KiB. One write is
+under way at a time.
 
 Ours: that devices do so. One that maps sectors of 512 B reads nothing.
 """

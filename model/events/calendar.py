@@ -1,8 +1,8 @@
 """What happens next: the calendar of a simulation, as a tournament.
 
-Every source of events (a disk, a thread, a timer) has at most one event ahead of it, at a time of its own. The sources
-stand at the leaves of a binary tree in one array; every node above holds the earlier one of its two, so that the root
-says what happens next. A change is carried upwards along one path, as far as it changes anything:
+Every source of events (a disk, a thread, a timer) has at most one event ahead of it, at a time of its own. The sources stand
+at the leaves of a binary tree in one array. Every node above holds the earlier one of its two, so that the root says what
+happens next. A change is carried upwards along one path, as far as it changes anything:
 
                  10 2                      times: 30 at source 0, 20 at 1, 10 at 2, never at 3
             20 1       10 2
@@ -45,7 +45,7 @@ def set_time(calendar, source, time):
 
 @kernel
 def settle(calendar, source):
-    """After the event of `source`, or of nobody (-1). It was ahead of all, and its time has been struck out, alone: most get
+    """After the event of `source`, or of nobody (-1). It was ahead of all, and its time has been struck out, alone. Most get
     another one in their own event, and then one walk upwards is enough. If it has none, here is the walk."""
     if source >= 0 and calendar.time[source] == NEVER:
         set_time(calendar, source, NEVER)

@@ -1,6 +1,6 @@
 """Queues of processes, first come, first served: for servers, for locks, for somebody who will be done.
 
-A process waits in one queue at most, so that the processes themselves are the links: `after[process]` is who comes behind
+A process waits in one queue at most, so that the processes themselves are the links. `after[process]` is who comes behind
 it, `queue[i, ends.FIRST]` and `queue[i, ends.LAST]` are the ends of queue `i`.
 """
 

@@ -1,16 +1,16 @@
 """What the machines of all databases have: servers with queues, wake-ups, counts by the second.
 
-A machine `m` of a database has these fields: `s`, its settings, among them `handoff_ns` (until who is woken runs);
-`calendar`; `queue`, `after` and `busy`, see `model.events.queues`: `busy[i]` is how many servers of queue `i` are taken;
-`service_ns` per process; `counts` and `per_second` of what is counted; `calls` (`model.filesystems.calls`). Queue CPUS is
-that of the processors, `s.n_cpus` of them.
+A machine `m` of a database has these fields: `s`, its settings, among them `handoff_ns` (until who is woken runs). It has
+`calendar`, and `queue`, `after` and `busy`, see `model.events.queues`. `busy[i]` is how many servers of queue `i` are taken.
+Further fields are `service_ns` per process; `counts` and `per_second` of what is counted; `calls`
+(`model.filesystems.calls`). Queue CPUS is that of the processors, `s.n_cpus` of them.
 
 A server keeps a process for all of its service; its event is then the end of it.
 
-Threads of the file system want the same processors (`owed` of `model.filesystems.calls`): those that are idle work for them,
-and where none is, who asks for one lets them go first, for a scheduler's round at most. So no work is lost, and no process
-waits while a processor is idle. Left out: which process it is that waits for them; that they stop for one another; that
-they take turns with processes which find a processor idle at every one of their events.
+Threads of the file system want the same processors (`owed` of `model.filesystems.calls`). Those that are idle work for them.
+Where none is, who asks for one lets them go first, for a scheduler's round at most. So no work is lost, and no process waits
+while a processor is idle. Left out: which process it is that waits for them; that they stop for one another. So is that they
+take turns with processes which find a processor idle at every one of their events.
 """
 
 from model.events.calendar import set_time

@@ -1,7 +1,7 @@
 """Randomness has a name.
 
-One stream for each source of chance, keyed by `(seed, name)`: a new stream never disturbs the others, and two
-policies that are compared under one seed meet the same arrivals. Kernels own no generator; they are handed numbers.
+One stream for each source of chance, keyed by `(seed, name)`. A new stream never disturbs the others. Two policies that are
+compared under one seed meet the same arrivals. Kernels own no generator; they are handed numbers.
 """
 
 import zlib

@@ -9,7 +9,7 @@ itself or in a NamedTuple in it, is the address of a table. Its fields are read 
     tuple, NamedTuple      its fields, one behind the other
 
 Python makes the table at each call of a kernel (`packed`). It never changes while the kernel runs, and the compiler is told
-so: whatever is written to the arrays, it need not read the table again. So kernels cannot make states, only use them.
+so. Whatever is written to the arrays, it need not read the table again. So kernels cannot make states, only use them.
 NamedTuples of numbers alone are values as ever.
 """
 

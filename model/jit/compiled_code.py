@@ -6,9 +6,9 @@ the code of a kernel lies in `.cache/numba/<module>/<digest>`. The digest is of 
 only what can see it. Old code is removed (`model.jit.old_code`). Where the project cannot be written, the code lies in a
 folder of the user's own in the system's temporary folder. `NUMBA_CACHE_DIR`, if set, replaces `.cache/numba`.
 
-**Parallel processes** share the folder: Numba writes each file under another name and renames it, and of two that want the
-same function one compiles it (`model.jit.compile_lock`). That holds as long as a kernel that is called from Python
-always gets the same types: arrays of int64 that may be written to, plain Python ints and floats.
+**Parallel processes** share the folder: Numba writes each file under another name and renames it. Of two that want the same
+function one compiles it (`model.jit.compile_lock`). That holds as long as a kernel that is called from Python always gets
+the same types. These are arrays of int64 that may be written to, plain Python ints and floats.
 """
 import contextlib
 import hashlib

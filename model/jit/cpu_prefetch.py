@@ -1,10 +1,10 @@
 """Asking the processor for what will be needed soon: changes nothing but the time that a run takes.
 
-Headers, tables of blocks and lists of what is dirty take a hundred MB in a run of files of gigabytes. A kernel that
-looks something up there waits as long as for two hundred additions. Several such waits in a row (a block's number, its
-header) cannot overlap, as each says where the next one goes. But a simulation knows some events ahead what it will look
-up: the next record of a shadow is drawn, and a disk that begins to serve a unit says whose blocks will come. `prefetch`
-names the place. Without the compiler it does nothing.
+Headers, tables of blocks and lists of what is dirty take a hundred MB in a run of files of gigabytes. A kernel that looks
+something up there waits as long as for two hundred additions. Several such waits in a row (a block's number, its header)
+cannot overlap, as each says where the next one goes. But a simulation knows some events ahead what it will look up. The next
+record of a shadow is drawn, and a disk that begins to serve a unit says whose blocks will come. `prefetch` names the place.
+Without the compiler it does nothing.
 """
 
 import numba

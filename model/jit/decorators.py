@@ -15,26 +15,26 @@ The options (measured on the vdev cache, ns per operation, on the machine these 
 * `_nrt=False`: kernels own nothing. They work in arrays that are handed to them and cannot make any, so Numba need
   not count references to them. It otherwise does so at every call, for every array of a state: 900 became 64.
 * States are handed over by reference (`model.jit.by_reference`). Numba hands over every field of every array of a state.
-* A `kernel` is copied into who calls it (`forceinline`): it is built from helpers of three lines, and none of them should
+* A `kernel` is copied into who calls it (`forceinline`). It is built from helpers of three lines, and none of them should
   cost a call: 64 became 27. A `part`, a chapter of a simulation, is called. (Neither can call itself.)
 * `no_cfunc_wrapper`: no kernel is called from C.
 * What Python calls and what other kernels call is compiled apart (`_twice`). Only the former is made fast and machine
   code, with all that it calls (`PartOfCallers`). Numba makes each function fast once more in each that calls it.
 * Nobody else calls what is in there (`WholeOfPython`), so a part that is called in one place only is copied there.
   Others are called without ceremony: 7 to 9 % of the time of the OLTP simulation.
-* An index below 0 does not count from the end (`IndicesAsTheyAre`), but reaches in front of the array: a comparison, an
-  addition and a choice less at each index, a seventh of the time of the OLTP simulation. No kernel has such an index: a
-  test runs all families of them interpreted, where it is an error, and so it is with `NUMBA_BOUNDSCHECK=1`. Code that
-  is compiled by Numba alone, that of users, is as ever.
-* Fields are looked up once (`LookUpOnce`): `m.arc.nodes` in twenty places are as many variables otherwise, and the compiler
-  takes long to find out that they are all the same.
+* An index below 0 does not count from the end (`IndicesAsTheyAre`), but reaches in front of the array. That saves a
+  comparison, an addition and a choice at each index, a seventh of the time of the OLTP simulation. No kernel has such an
+  index: a test runs all families of them interpreted, where it is an error, and so it is with `NUMBA_BOUNDSCHECK=1`. Code
+  that is compiled by Numba alone, that of users, is as ever.
+* Fields are looked up once (`LookUpOnce`). Else `m.arc.nodes` in twenty places are as many variables, and the compiler takes
+  long to find out that they are all the same.
 * What Numba finds out about `+` for such arguments it need not find out again (`_remembered`).
 * PostgreSQL on ZFS, 460 kernels: 105 s of compiling became 88 s by making each of them fast once, and 76 s by
   references. They became 43 s by calling parts, which had been copied before, and 37 s by remembering. It runs as fast.
-* No `fastmath` and no `parallel`: both change the order of floating-point operations and so the last bits of a
-  result; runs are parallel among themselves, never inside.
-* Python's error model: a division by zero stops the run in compiled and in interpreted code alike, where NumPy's
-  would go on with 0 or infinity. The hot loops shift instead of dividing, so this costs nothing.
+* No `fastmath` and no `parallel`: both change the order of floating-point operations and so the last bits of a result. Runs
+  are parallel among themselves, never inside.
+* Python's error model: a division by zero stops the run in compiled and in interpreted code alike. NumPy's would go on with
+  0 or infinity. The hot loops shift instead of dividing, so this costs nothing.
 
 Where compiled code is kept, and when it is compiled anew, stands in `model.jit.compiled_code`.
 
@@ -87,8 +87,8 @@ def part(function):
 
 
 def either(field, absent, present):
-    """One of two kernels, settled when their callers are compiled: `present` if the state that is their first argument has
-    something in `field`, `absent` if that is None there. The other one is not compiled."""
+    """One of two kernels, settled when their callers are compiled. It is `present` if the state that is their first argument
+    has something in `field`, `absent` if that is None there. The other one is not compiled."""
     def of_state(state):
         return absent if getattr(state, field) is None else present
 

@@ -1,14 +1,14 @@
 """Memory for the large tables of a run, used again by the next one.
 
 A run of gigabytes of files needs 200 MB of tables, and the next run as much. What is given back to the operating system
-comes back as pages that must be found and cleared, some at every step of the run: an eighth of the time of a run of the
-OLTP simulation, and more on a machine of which others have a share. So what a run no longer needs is kept here for the
-next one.
+comes back as pages that must be found and cleared, some at every step of the run. That took an eighth of the time of a run
+of the OLTP simulation, and more on a machine of which others have a share. So what a run no longer needs is kept here for
+the next one.
 
 An array on such memory lends it from a `_Loan`. That one goes when the last array on it does, a view or not, and only
 then is the memory there for others.
 
-A processor fetches memory in *lines*. A row that is as long as a line, and begins with one, is one fetch (`in_lines`); what
+A processor fetches memory in *lines*. A row that is as long as a line, and begins with one, is one fetch (`in_lines`). What
 is looked up together should stand in one row.
 """
 

@@ -91,7 +91,7 @@ class PartOfCallers(JITCodeLibrary):
 
 class WholeOfPython(JITCodeLibrary):
     """Code of one kernel that Python calls, with all that it calls. Nobody else calls that (LLVM: it is internal), so the
-    compiler may change how it is called, and copies into its caller what has but one."""
+    compiler may change how it is called. What has but one caller it copies into that."""
 
     def _optimize_final_module(self):
         for function in self._final_module.functions:

@@ -1,6 +1,6 @@
 """Zeros of which nobody knows how many will be written: the operating system finds memory for a page when it is.
 
-`np.zeros` asks for pages of 2 MiB where the system has them. They are faster; but in a table of tens of gigabytes, of which
+`np.zeros` asks for pages of 2 MiB where the system has them. They are faster. But in a table of tens of gigabytes, of which
 a few bytes in each megabyte are written, they are all of it. So the largest tables come in pages of 4 KiB.
 """
 

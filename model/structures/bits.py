@@ -1,8 +1,8 @@
 """Words of 64 bits, as int64: the instructions that Python has no operator for.
 
-Words stay int64 throughout, because int64 and uint64 together make float64. So only the operators that do not mind the
-sign are used on them (& | ^ ~ and <<), and from here what does: a shift to the right that brings in zeros, and counting.
-Each is one machine instruction when compiled, and plain Python with `NUMBA_DISABLE_JIT=1`; both give the same.
+Words stay int64 throughout, because int64 and uint64 together make float64. So only the operators that do not mind the sign
+are used on them (& | ^ ~ and <<). From here comes what does: a shift to the right that brings in zeros, and counting. Each
+is one machine instruction when compiled, and plain Python with `NUMBA_DISABLE_JIT=1`; both give the same.
 """
 
 import numba

@@ -1,11 +1,11 @@
 """A plain LRU cache, and the two structures that every cache of this model is made of.
 
-The policy: a fixed number of frames. A reference to a block that is in a frame is a hit, and the block becomes the
-one most recently used. Any other reference is a miss: the block is loaded into a free frame or, when there is none,
-into the frame of the block that was used longest ago.
+The policy: a fixed number of frames. A reference to a block that is in a frame is a hit, and the block becomes the one most
+recently used. Any other reference is a miss. The block is loaded into a free frame or, when there is none, into the frame of
+the block that was used longest ago.
 
-Two structures over the same frames make that cheap. A **ring** links the frames in order of use, each to the next
-`older` and the next `newer` one; a sentinel closes it, so that nothing is ever a special case:
+Two structures over the same frames make that cheap. A **ring** links the frames in order of use, each to the next `older`
+and the next `newer` one. A sentinel closes it, so that nothing is ever a special case:
 
     sentinel -> oldest -> ... -> newest -> sentinel        (`newer`; `older` points the other way)
 

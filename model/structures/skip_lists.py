@@ -1,29 +1,29 @@
 """Ordered lists of many items in many places: skip lists in arrays.
 
-Items are numbered, each has a key and a second key for ties, and each waits in at most one list of an order. A list
-is doubly linked, with an *end* that closes it to a ring and is greater than everything. The links of level 0 lead
-through all of the list; those of level 1 through about a quarter of it, level 2 through a sixteenth, and so on:
+Items are numbered, each has a key and a second key for ties, and each waits in at most one list of an order. A list is
+doubly linked, with an *end* that closes it to a ring and is greater than everything. The links of level 0 lead through all
+of the list. Those of level 1 through about a quarter of it, level 2 through a sixteenth, and so on:
 
     level 2   end ------------------------------> 21 ---------> end
     level 1   end --------> 9 ------------------> 21 ---------> end
     level 0   end --> 4 --> 9 --> 13 --> 17 ----> 21 --> 30 --> end
 
-A search goes along the highest level as far as it may, then along the next one below: a few steps for every factor of
-four in length. Neighbours are one link away, and taking something out needs no search at all.
+A search goes along the highest level as far as it may, then along the next one below. It takes a few steps for every factor
+of four in length. Neighbours are one link away, and taking something out needs no search at all.
 
-Items with equal keys stay in the order in which they came. How many levels an item has is settled by its number, as
-if by lot; it decides how long a search takes and never what it finds.
+Items with equal keys stay in the order in which they came. How many levels an item has is settled by its number, as if by
+lot. It decides how long a search takes and never what it finds.
 
-Measured against the other obvious structure, a sorted array for every list, with binary search and moving up: ns for
-an I/O to arrive at, be issued from and leave a queue of `model.zfs.vdev.queue` in which that many wait; one leaf, reads at
-random places.
+Measured against the other obvious structure, a sorted array for every list, with binary search and moving up. The table has
+ns for an I/O to arrive at, be issued from and leave a queue of `model.zfs.vdev.queue` in which that many wait. There is one
+leaf, with reads at random places.
 
     waiting            1    10   100   1000
     skip lists        35    58    71    197
     sorted arrays     30    73   313   3016
 
-What arrives in order of offset, as the writes of a transaction group do, is put behind the last one without a search:
-65 ns with 1000 waiting.
+What arrives in order of offset, as the writes of a transaction group do, is put behind the last one without a search. It
+takes 65 ns with 1000 waiting.
 """
 
 from typing import NamedTuple

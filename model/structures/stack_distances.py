@@ -1,8 +1,9 @@
 """How large an LRU cache must be for a reference to hit: the *stack distance* of each, exactly, for all sizes at once.
 
 LRU caches include each other: what is in one of c blocks is in one of c + 1. So a reference hits in all caches from some
-size on: its distance, the number of blocks used since its block was last used, itself included. A histogram of distances is
-the miss-ratio curve (R. Mattson and others, Evaluation techniques for storage hierarchies, IBM Systems Journal 9, 1970).
+size on. That is its distance, the number of blocks used since its block was last used, itself included. A histogram of
+distances is the miss-ratio curve (R. Mattson and others, Evaluation techniques for storage hierarchies, IBM Systems Journal
+9, 1970).
 
     place in time    1   2   3   4   5   6        a reference to B: after place 2 are C, D and A.
     last use of      .   B   .   C   D   A        Its distance is 4: a cache of four blocks hits, one of three does not
