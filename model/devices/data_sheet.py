@@ -53,8 +53,8 @@ class SheetParams(NamedTuple):
     buffer_bytes: int = 16 * 2**20  # B; data sheet
     segments: int = 16  # that the buffer is divided into; typical
     buffers_writes: int = 1  # 1: reports a write when it is in the buffer; ZFS switches this on for whole disks
-    reads_ahead: int = 1  # 1: goes on reading into the segment until it is full or a command comes; the sheet's table of
-    #   sequential reads (16 MiB by 128 commands in one overhead, seek and latency and the rest at the sustained rate)
+    reads_ahead: int = 1  # 1: goes on reading into the segment until it is full or a command comes. From the sheet's
+    #   table of sequential reads: 16 MiB by 128 commands in one overhead, seek and latency, the rest at the sustained rate
     depth: int = 1  # commands that the drive holds; 32 with NCQ
     window: int = 1  # among how many of them it chooses; 1 to depth
     passes: int = 64  # by how many later commands one is passed over at most; see data/priors.toml

@@ -18,8 +18,8 @@
 The midpoint moves when the old part differs from 3/8 by more than 20; with fewer than 512 pages there is none.
 
 Sources, of 5.1: buf0lru.c (buf_LRU_search_and_free_block, buf_LRU_add_block_low, BUF_LRU_OLD_TOLERANCE), buf0buf.ic
-(buf_page_peek_if_too_old), buf0flu.c (buf_flush_LRU_recommendation). Buf0flu.h (BUF_FLUSH_FREE_BLOCK_MARGIN = 5 + 64, and a
-quarter of that + 100), buf0lru.h (BUF_LRU_FREE_SEARCH_LEN = 5 + 2 x 64). Left out: old_blocks_time.
+(buf_page_peek_if_too_old), buf0flu.c (buf_flush_LRU_recommendation). Also buf0flu.h (BUF_FLUSH_FREE_BLOCK_MARGIN = 5 + 64,
+and a quarter of that + 100), buf0lru.h (BUF_LRU_FREE_SEARCH_LEN = 5 + 2 x 64). Left out: old_blocks_time.
 """
 
 from model.databases.innodb import columns as inno

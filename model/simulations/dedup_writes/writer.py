@@ -4,9 +4,9 @@
     synchronous    throttle --> open group --> entry of the intent log --> log block written --> returns
 
 The intent log is that of `model.zfs.zil`. Nobody asks the dedup table before a log block is written. A block of data is
-looked up when its group is synced, and not before. (zil.c writes log blocks without dedup; zio.c, `zio_ddt_write`, is in the
-pipeline of a group.) So the table delays a synchronous call by what it does to the disks, and by the throttle, and by
-nothing else.
+looked up when its group is synced, and not before. zil.c writes log blocks without dedup; zio.c, `zio_ddt_write`, is in the
+pipeline of a group. So the table delays a synchronous call by what it does to the disks, and by the throttle, and by nothing
+else.
 
 Left out: flushes, as of disks with their write cache off and a log device that survives a power cut. Writes of more than
 32 KiB go to their place at once; `check_settings` refuses them.
