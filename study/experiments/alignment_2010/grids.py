@@ -63,8 +63,8 @@ def _mean_ios(start: int, n_bytes: int, block_bytes: int, cached: float, read_sh
 
 
 def what_is_cached(machine: Setup, shares: Sequence[float], seed: int) -> pd.DataFrame:
-    """Aligned and misaligned, synchronous and not, with these shares of the LUN in memory: writes, in_memory, slowdown, and
-    of both variants the response time of a request (ms) and the I/Os of the disks for it."""
+    """Aligned and misaligned, synchronous and not, with these shares of the LUN in memory. Columns: writes, in_memory,
+    slowdown, and of both variants the response time of a request (ms) and the I/Os of the disks for it."""
     cases = [(synchronous, share, variant) for synchronous in (True, False) for share in shares for variant in VARIANTS]
     machines = [machine._replace(synchronous=synchronous, cached=share) for synchronous, share, _ in cases]
     seen = dict(zip(cases, _rates(machines, [variant for *_, variant in cases], seed), strict=True))

@@ -56,7 +56,7 @@ LAYOUTS = {             # children, parity; widths of RAID-Z as near to these as
 
 def kernel_of(values: dict, scale: int) -> dict:
     """Fields of Orders that the appliance's software decides. On a machine to a scale times of transaction groups, and so
-    limits, are smaller as well, by `scale`. It should be that of the pool: then a group has as large a share of a metaslab
+    limits, are smaller as well, by `scale`. It should be that of the pool. Then a group has as large a share of a metaslab
     as it had, and as many indirect blocks for each record. But it has too few blocks, then, for what one writer has under
     way, and for the I/Os of several vdevs. So it is less, a quarter or so: see `group_scale` in `data/priors.toml`."""
     txg = era(OLD).txg
@@ -157,8 +157,8 @@ def copied(site: Site, machine: Setup, rules: MetaslabParams, seed: int) -> Site
 
 
 def engine_metrics(sites: list, n_placed: int) -> pd.DataFrame:
-    """For the run store: records placed in these pools; the share of them that the fast engine placed by an unambiguous
-    choice (0 if it did not run): there the exact rule depends on nothing but the free space; and a number made of where
+    """For the run store: records placed in these pools. Then the share of them that the fast engine placed by an unambiguous
+    choice (0 if it did not run). There the exact rule depends on nothing but the free space. Last is a number made of where
     everything lies, which is the same under both engines."""
     is_fast = all(site.space.blocks is not None for site in sites)
     n_fast = n_placed - sum(int(site.space.blocks.free.n_ambiguous.sum()) for site in sites) if is_fast else 0

@@ -5,14 +5,14 @@
     exchange_2010.predict(machine, draws=4, seeds=2, seed=1)         the ensemble: see `study.ensembles.ensembles`
 
 It is the simulation of the order entry (`model.simulations.order_entry.run`), with a LUN for its data shares
-(`model.simulations.order_entry.lun`). A *user* is a thread of the load generator; its transaction is some pages read, one
-after the other, some changed, and a write of the transaction log; the database writes changed pages later, as long as its
+(`model.simulations.order_entry.lun`). A *user* is a thread of the load generator. Its transaction is some pages read, one
+after the other, some changed, and a write of the transaction log. The database writes changed pages later, as long as its
 buffers last.
 
 Nothing of the test was published but its gain, so everything here comes from `data/priors.toml`. What is simulated is a
-*slice*: one or two of the top-level vdevs, with their share of the threads and of the log device; and these to a scale at
-which a metaslab has 64 MiB. Groups, their throttle and the pages that the database holds back are scaled by less: see
-`group_scale` in `data/priors.toml`. `exchange_machine` makes the slice.
+*slice*: one or two of the top-level vdevs, with their share of the threads and of the log device. These are simulated to a
+scale at which a metaslab has 64 MiB. Groups, their throttle and the pages that the database holds back are scaled by less:
+see `group_scale` in `data/priors.toml`. `exchange_machine` makes the slice.
 """
 import math
 from typing import Any
@@ -77,8 +77,8 @@ _AGED: dict[tuple, Site] = {}   # pools that are yet to be measured after an upd
 
 
 def run_rules(machine: Setup, used: MetaslabParams, rules: MetaslabParams, seed: int, is_updated: bool = False) -> Window:
-    """A pool that was filled and rewritten under the rules `used`, measured under `rules`; if it `is_updated` later, that
-    is to other rules, and it need not age again for them."""
+    """A pool that was filled and rewritten under the rules `used`, measured under `rules`. If it `is_updated` later, that is
+    to other rules, and it need not age again for them."""
     key = machine._replace(rules=(), ages_under_old=False), used, rules, seed
     return _MADE.get(key, lambda: _measured(*key, is_updated))
 
@@ -206,8 +206,8 @@ def gain_map(seconds: float, cache_hits: list, pool_fill: list, seeds: list) -> 
 
 
 def over_scales(pairs: tuple, seconds: float, seed: int) -> pd.DataFrame:
-    """The best guess with other metaslabs (MiB) and transaction groups: metaslab, groups, gain (%), indirect (blocks written
-    for each page) and group (pages), both under the old rules."""
+    """The best guess with other metaslabs (MiB) and transaction groups. Columns: metaslab, groups, gain (%), indirect
+    (blocks written for each page) and group (pages), both under the old rules."""
     of_pairs = on_all_processors(compare, [
         (setup(seconds=seconds, metaslab_bytes=mib * 2**20, group_scale=groups), seed) for mib, groups in pairs])
     rows = [(*pair, gain(runs), runs.before.tally["indirect"] / max(1, runs.before.tally["writes"]),
@@ -232,7 +232,7 @@ def without_writes(machine: Setup, seed: int) -> Window:
 
 def simpler_models(runs: Runs, seed: int) -> pd.DataFrame:
     """What simpler models make of the gain, from the I/Os for a page in both runs, and what it would be if writes cost
-    nothing: key, what, effect (%)."""
+    nothing. Columns: key, what, effect (%)."""
     def saved(*keys: str) -> float:
         before, after = (sum(x.tally[key] for key in keys) / max(1, x.tally["reads"] + x.tally["writes"])
                          for _, x in runs.items())
@@ -251,7 +251,7 @@ def simpler_models(runs: Runs, seed: int) -> pd.DataFrame:
 def predict(seconds: float, draws: int, seeds: int, seed: int) -> pd.DataFrame:
     """The ensemble over all that is not known: see `study.ensembles.ensembles.run`. Nothing is fitted, because no level was
     published; the claim is about the gain, so that stands beside each case in %. Draws of pools so full and old that no log
-    block finds room any more are left out: ZFS would have each commit wait for a group, which is not modelled."""
+    block finds room any more are left out. ZFS would have each commit wait for a group, which is not modelled."""
     of_draws = drawn(seconds)
     cases = ensembles.cases(of_draws.known, draws, seeds, seed, ensembles.NUMBERS)
     cases = cases.assign(pool_fill=[with_values(seconds, case).pool_fill for case in cases.to_dict("records")])

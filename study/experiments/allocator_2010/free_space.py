@@ -87,8 +87,8 @@ def part(values: np.ndarray, share: slice) -> np.ndarray:
 
 
 def contiguity(aged: Aged) -> dict[str, float]:
-    """As recorded of the real code: means over transaction groups of the mean run and the mean write, in B, and the share of
-    blocks right behind the one allocated before; early and late."""
+    """As recorded of the real code, early and late. There are means over transaction groups of the mean run and the mean
+    write, in B. Then the share of blocks right behind the one allocated before."""
     n_runs, n_writes = runs_of(aged.offsets, max(1, WRITE_BYTES // aged.work.record_bytes))
     per_txg = {"run_bytes": aged.work.per_txg * aged.work.record_bytes / n_runs,
                "io_bytes_128k_cap": aged.work.per_txg * aged.work.record_bytes / n_writes,
@@ -143,7 +143,7 @@ def share_metrics(model: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFrame:
 
 
 def contiguity_metrics(model: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFrame:
-    """For the run store: blocks of 4 KiB in a write, early and late, and how far the model is off at most for each rule."""
+    """For the run store: blocks of 4 KiB in a write, early and late, and for each rule the model's largest error."""
     rows = []
     for when in ("early", "late"):
         table = _beside(model, recorded, f"{when}_io_bytes_128k_cap")

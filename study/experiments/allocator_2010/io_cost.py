@@ -1,5 +1,5 @@
-"""The order-entry test of 2010 on disks that find and move blocks, and on disks to which every I/O costs the same:
-wherever it is and however large. On the latter the number of I/Os is all that counts.
+"""The order-entry test of 2010 on disks that find and move blocks, and on disks to which every I/O costs the same. On the
+latter the number of I/Os is all that counts, not where they are nor how large.
 """
 import pandas as pd
 
@@ -12,8 +12,8 @@ POSITIONING, COUNT = "disks that seek and turn", "every I/O costs the same"
 
 
 def equal(runs: pd.DataFrame, parameters: dict) -> pd.DataFrame:
-    """The series again on disks whose every I/O takes the mean service time of `runs`: as many runs of the old
-    rules on the machine of `04_oltp_gain` with these parameters, as a table."""
+    """The series again on disks whose every I/O takes the mean service time of `runs`, as a table. There are as many runs of
+    the old rules, on the machine of `04_oltp_gain` with these parameters."""
     service_ns, machine = service_of(runs), order_entry_machine.of_notebook(parameters)
     rules = order_entry_rules.old_rules()
     return correlation.wide(order_entry_series.series(machine, rules, len(runs), parameters["seed"], service_ns).table)

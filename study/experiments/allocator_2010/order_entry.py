@@ -1,5 +1,5 @@
-"""The order-entry test of 2010: users of a database on an appliance, run after run, under the old rules of the allocator and
-under the new ones.
+"""The order-entry test of 2010: users of a database on an appliance, run after run. It is run under the old rules of the
+allocator and under the new ones.
 
     machine = order_entry.setup(n_users=64, scale=128, …)        what a notebook's parameters stand for
     order_entry.run(machine, BEFORE, 24, seed)                   runs one after another on one pool, with all statistics

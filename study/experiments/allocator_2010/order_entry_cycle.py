@@ -57,6 +57,6 @@ def _skewness(changes: np.ndarray) -> float:
 
 
 def of_falls(n_runs: int) -> float:
-    """The skewness where throughput falls by equal steps over so many runs and returns in one, again and again: of a
-    change that comes once in n + 1, (1 - 2 p) / sqrt(p (1 - p)) with p = 1 / (n + 1)."""
+    """The skewness where throughput falls by equal steps over so many runs and returns in one, again and again. Of a change
+    that comes once in n + 1 it is (1 - 2 p) / sqrt(p (1 - p)) with p = 1 / (n + 1)."""
     return (n_runs - 1) / n_runs**0.5

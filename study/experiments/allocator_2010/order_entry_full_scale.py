@@ -110,8 +110,8 @@ def table(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def return_of(series: Series) -> tuple[float, float, int]:
-    """The largest step up from one run to the next: transactions per second before it and after it, and how many space maps
-    were loaded on the way."""
+    """The largest step up from one run to the next. Gives transactions per second before it and after it, and how many space
+    maps were loaded on the way."""
     i = int(np.diff(series.tps).argmax())
     return series.tps[i], series.tps[i + 1], int(np.diff(series.pool.n_loads)[i])
 

@@ -78,8 +78,8 @@ def _indirect_bytes(record: int) -> int:
 
 def with_values(values: dict, *, n_users: int, record_kib: float, scale: int, window_s: float,
                 warm_s: float = WARM_S) -> Setup:
-    """A machine with values of the priors and switches, to `scale`, or to a finer one by what is drawn; windows are as
-    long at full scale, then, and transaction groups to a finer scale as well."""
+    """A machine with values of the priors and switches, to `scale`, or to a finer one by what is drawn. Then windows are as
+    long at full scale, and transaction groups are to a finer scale as well."""
     record = int(record_kib * 1024)
     _check(scale, record, values["pool_fill"])
     refinement = min(scale, values["finer"])

@@ -1,5 +1,5 @@
-"""What is asked of the order-entry test: what the change is made of, what more users do, what was not published matters, and
-how certain it all is. The runs and the ensemble are those of `study.experiments.allocator_2010.order_entry`.
+"""What is asked of the order-entry test: what the change is made of, what more users do, how much what was not published
+matters. And how certain is it all? The runs and the ensemble are those of `study.experiments.allocator_2010.order_entry`.
 """
 import itertools
 from typing import Any
@@ -66,8 +66,8 @@ def _ladder(machine: Setup, rules: MetaslabParams, users: tuple, repeats: int, s
 
 
 def ladder(machine: Setup, users: tuple, repeats: int, seed: int) -> pd.DataFrame:
-    """Some runs at each number of users, one after another on one pool, under both rules: rules, users, repeat, and name,
-    value, unit of all that was looked at."""
+    """Some runs at each number of users, one after another on one pool, under both rules. Columns: rules, users, repeat, and
+    name, value, unit of all that was looked at."""
     calls = [(machine, rules, users, repeats, seed) for rules in (old_rules(), new_rules())]
     ladders = on_all_processors(_ladder, calls)
     return pd.DataFrame([(variant, *row) for variant, rows in zip((BEFORE, AFTER), ladders, strict=True) for row in rows],
@@ -117,8 +117,9 @@ def _shown(level: float | str, times: float | dict[int, str] | None) -> str:
 
 
 def over_unpublished(n_runs: int, seed: int, **fixed: Any) -> pd.DataFrame:
-    """Gain and reduction (%) with one thing changed that was not published: factor, label, level (text), is_number (or the
-    level is a word), gain, reduction, tps (of the old rules). Everything is changed as the ensemble changes conditions."""
+    """Gain and reduction (%) with one thing changed that was not published. Columns: factor, label, level (text), is_number
+    (or the level is a word), gain, reduction, tps (of the old rules). Everything is changed as the ensemble changes
+    conditions."""
     known = priors.read(EXPERIMENT)
     central = known.central()
     conditions: tuple[priors.Prior | priors.Switch, ...] = (*known.priors, *known.switches)
@@ -145,9 +146,9 @@ def metrics_of_map(table: pd.DataFrame) -> pd.DataFrame:
 
 def over_scales(pairs: tuple, n_runs: int, seeds: int, seed: int, *, scale: int, window_s: float,
                 **fixed: Any) -> pd.DataFrame:
-    """The best guess with pool and transaction groups to several pairs of scales, runs measured as long, at full scale, as
-    those of `scale`: pool, groups, seed, gain, reduction (%), before, after (records in a write), indirect (blocks written
-    for each record under the old rules)."""
+    """The best guess with pool and transaction groups to several pairs of scales. Runs are measured as long, at full scale,
+    as those of `scale`. Columns: pool, groups, seed, gain, reduction (%), before, after (records in a write), indirect
+    (blocks written for each record under the old rules)."""
     cases = list(itertools.product(pairs, range(seed, seed + seeds), (old_rules(), new_rules())))
     machines = {(pool, groups): setup(scale=pool, group_scale=groups, window_s=window_s * scale / pool,
                                       warm_s=WARM_S * scale / pool, **fixed) for pool, groups in pairs}
@@ -170,8 +171,9 @@ def metrics_of_scales(table: pd.DataFrame) -> pd.DataFrame:
 # --- the cycle ----------------------------------------------------------------------------------------------------------
 
 def by_age(machine: Setup, n_runs: int, seed: int) -> dict[float, Series]:
-    """Series under the old rules on pools of different ages (turnovers before the first run): a new one, one as old as the
-    machine's, and the two ages to which the ensemble changes it. Of ages that look the same the machine's is taken."""
+    """Series under the old rules on pools of different ages (turnovers before the first run). They are a new one, one as old
+    as the machine's, and the two ages to which the ensemble changes it. Of ages that look the same the machine's is
+    taken."""
     prior = next(prior for prior in priors.read(EXPERIMENT).priors if prior.name == "age")
     ages = sorted({f"{age:.2g}": age for age in (0.0, *ensembles.others(prior), machine.age)}.values())
     calls = [(machine._replace(age=age), old_rules(), n_runs, seed) for age in ages]

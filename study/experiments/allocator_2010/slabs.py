@@ -207,7 +207,7 @@ def metrics_of_sizes(table: pd.DataFrame) -> pd.DataFrame:
 
 def grown(machine: Setup) -> Setup:
     """`machine` with slabs so large, but at most LARGER times, that a transaction group fills FULL_WRITES of the largest
-    writes; and if that does not suffice, with groups of so many."""
+    writes. If that does not suffice, groups are of so many."""
     wanted, max_bytes = FULL_WRITES * WRITE_BYTES, LARGER * machine.slab_bytes
     slab = machine.slab_bytes
     while slab < max_bytes and machine.txg_share * slab < wanted:
@@ -234,8 +234,8 @@ def predict(machine: Setup, draws: int, seeds: int, seed: int) -> pd.DataFrame:
 
 
 def beside_published(results: pd.DataFrame, targets: pd.DataFrame) -> pd.DataFrame:
-    """For the figure: intervals of what is good and bad under both rules; beside those of the old ones, of which the text
-    tells, its ranges."""
+    """For the figure: intervals of what is good and bad under both rules. Beside those of the old ones, of which the text
+    tells, stand its ranges."""
     everything, rows = ensembles.unfitted(results), []
     for quantity in QUANTITIES:
         which, _, label = quantity.partition(".")
@@ -258,8 +258,8 @@ EMPTY = 0.3     # a pool of which less is taken has fresh slabs for long; betwee
 
 
 def good_by_fill(results: pd.DataFrame) -> pd.DataFrame:
-    """For the run store: the most that was good under the old rules, in draws of pools of which less than EMPTY is taken,
-    and in the others. Name, value, unit."""
+    """For the run store: the most that was good under the old rules. It is given for draws of pools of which less than EMPTY
+    is taken, and for the others. Name, value, unit."""
     drawn = results[results.part.isin(["parameter", "all"])]
     is_empty, good = drawn.pool_fill < EMPTY, drawn[f"{AFTER}/aggregation.good"]
     return pd.DataFrame([("good.most-if-empty", good[is_empty].max(), "1"),

@@ -6,9 +6,9 @@ before. So each backup but the first adds its changed blocks, and nothing else:
     ratio(b) = n / (1 + (n - 1) c(b))       c(b): share of the blocks of b bytes in which a page was changed
     gain     = ratio(8K) / ratio(128K)      16 at most: all 16 pages of a record are stored for one that was changed
 
-Pages are changed as the models of two databases change them: pgbench (`model.databases.postgres.page_changes`: an account
-for each transaction, any, and a row at the end of the history) and order entry
-(`model.simulations.order_entry.changes`: some pieces of the database are hot).
+Pages are changed as the models of two databases change them, pgbench and order entry. In pgbench a transaction changes an
+account, any, and a row at the end of the history (`model.databases.postgres.page_changes`). In order entry some pieces of
+the database are hot (`model.simulations.order_entry.changes`).
 """
 import numpy as np
 import pandas as pd

@@ -3,7 +3,7 @@
     results = post_figures.predict(draws, seeds, seed)      the ensemble: see `study.ensembles.ensembles`
 
 Quantities have the names of the published ones. Check-sums are cycles a byte over a clock. An entry's size is that of the
-model's table, grown to as many entries, or to a part of them: a table of twice as many has twice as many blocks. Calls that
+model's table, grown to as many entries, or to a part of them. A table of twice as many has twice as many blocks. Calls that
 wait for the intent log are simulated (`study.experiments.dedup_2010.sharing`), for RUN_S. Where none is slow in that time,
 the pool has absorbed RUN_S or more.
 """

@@ -45,8 +45,8 @@ def reads(parts: list[float], n_disks: int, seed: int) -> pd.DataFrame:
 # --- synchronous writes -----------------------------------------------------------------------------------------------
 
 def synchronous(offered: list[float], n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
-    """8K calls that wait for an intent log on an SSD, and come at a pace (MB/s): what, offered, ms of half and of 99 % of
-    them, the longest, and when the first took more than SLOW_MS (s; none: not in that time)."""
+    """8K calls that wait for an intent log on an SSD, and come at a pace (MB/s). Columns: what, offered, ms of half and of
+    99 % of them, the longest, and when the first took more than SLOW_MS (s; none: never)."""
     rows = []
     for what, has_dedup, times, was_fast in CONDITIONS:
         for rate in offered:
@@ -59,8 +59,8 @@ def synchronous(offered: list[float], n_disks: int, seconds: float, seed: int) -
 
 
 def synchronous_waits(machine: DedupMachine, has_dedup: bool, seed: int) -> tuple[np.ndarray, float]:
-    """What calls of a machine with `offered` take, ms, at last of one that has not ended; and when the first takes more than
-    SLOW_MS, s, nan if none does. The first call begins the chain and does not count."""
+    """What calls of a machine with `offered` take, ms, at last of one that has not ended. Also when the first takes more
+    than SLOW_MS, s, nan if none does. The first call begins the chain and does not count."""
     response = simulated(machine, has_dedup, seed).response_ns / MS
     gap_ms = 1e3 * machine.block_bytes / machine.offered
     waits = np.append(response, max(0.0, 1e3 * machine.seconds - len(response) * gap_ms))[1:]
@@ -71,8 +71,8 @@ def synchronous_waits(machine: DedupMachine, has_dedup: bool, seed: int) -> tupl
 # --- copies -----------------------------------------------------------------------------------------------------------
 
 def copies(image_gib: float, n_copies: int, n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
-    """`n_copies` of an image, each then changed in CHANGED of its 8K blocks: how, times (the table, in what memory may
-    hold), s to write all, GiB stored, s to delete one of them.
+    """`n_copies` of an image, each then changed in CHANGED of its 8K blocks. Columns: how, times (the table, in what memory
+    may hold), s to write all, GiB stored, s to delete one of them.
 
     With dedup every block is written, and found unless it is changed; the first copy's are the second of their kind. With
     clones only changed blocks are written.

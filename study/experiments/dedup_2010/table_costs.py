@@ -58,8 +58,8 @@ def definitions(grown: pd.DataFrame) -> pd.DataFrame:
 # --- writes -----------------------------------------------------------------------------------------------------------
 
 def batches(seed: int, n_blocks: int = 20_000) -> pd.DataFrame:
-    """A group of duplicates, in tables of several sizes: entries, blocks for each table block that is dirtied (of 4 KiB, and
-    of 16 KiB as the post has it)."""
+    """A group of duplicates, in tables of several sizes. Columns: entries, blocks for each table block that is dirtied (of 4
+    KiB, and of 16 KiB as the post has it)."""
     rows = []
     for n in np.geomspace(1000, 1_000_000, 13).astype(int).tolist():
         keys = stream(seed, f"{n} entries").integers(0, 2**KEY_BITS, n, dtype=np.int64)
@@ -100,8 +100,9 @@ def _row(machine: DedupMachine, has_dedup: bool, seed: int, name: str, times: fl
 
 
 def cliff(times: list[float], n_disks: int, block_bytes: int, l2_share: float, seconds: float, seed: int) -> pd.DataFrame:
-    """Writes as long as `sustained` has them, with tables of so many times what memory may hold: what, times, mb_per_s, …
-    The best guess of how many blocks are there already; and none of them, and the most."""
+    """Writes as long as `sustained` has them, with tables of so many times what memory may hold. Columns begin with what,
+    times, mb_per_s. It is done with the best guess of how many blocks are there already, with none of them, and with the
+    most."""
     base = BASE._replace(n_disks=n_disks, block_bytes=block_bytes, seconds=seconds, warm_s=seconds / 3)
     _, middle, most = found_shares()
     calls = [(with_table(1.0, middle, base), False, seed, "without dedup", 1.0)]
@@ -120,8 +121,9 @@ def paced(offered: list[float], times: float, n_disks: int, seconds: float, seed
 
 
 def deletion(file_gib: float, n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
-    """How long a file of 8K blocks takes to be freed at 25 000 blocks a second (study/machines/dedup_pool.py): table in
-    memory or eight times as large; 64 look-ups at a time, as they are prefetched. A run has several groups of 30 s."""
+    """How long a file of 8K blocks takes to be freed at 25 000 blocks a second (study/machines/dedup_pool.py). The table is
+    in memory or eight times as large. Look-ups are 64 at a time, as they are prefetched. A run has several groups of 30
+    s."""
     seconds = max(seconds, FREED_S)
     rows = []
     for name, times in (("table in memory", 0.5), ("table eight times memory", 8.0)):
@@ -139,9 +141,9 @@ def freed_metrics(freed: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_2018(n_disks: list[int], seconds: float, seed: int) -> pd.DataFrame:
-    """The pool of openzfs pull request 5182 (conditions 10.7), by the conditions that are printed there: 240.6 million
-    entries of 160 B, 10 GB of metadata in memory, 14 GB on a cache device, blocks of 5.8 kB. How many disks it had, how many
-    duplicates, and the rules of 2018, are not known here: the disks are those of the appliance."""
+    """The pool of openzfs pull request 5182 (conditions 10.7), by the conditions that are printed there. These are 240.6
+    million entries of 160 B, 10 GB of metadata in memory, 14 GB on a cache device, blocks of 5.8 kB. How many disks it had,
+    how many duplicates, and the rules of 2018, are not known here: the disks are those of the appliance."""
     machine = DedupMachine(unique_bytes=240.6e6 * 160, limit_bytes=10e9, l2_bytes=14e9, block_bytes=5800, seconds=seconds,
                            warm_s=seconds / 3)
     _, middle, most = found_shares()

@@ -18,8 +18,8 @@ CLOSE = 1.25                    # a rung within this factor is met, by our readi
 
 
 def nearest(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
-    """A row per reading, the nearest first: its choices, whether commits survive, and of its nearest draw FACTOR, how many
-    rungs are within CLOSE, and the rates (rung 1, …)."""
+    """A row per reading, the nearest first. It has its choices, whether commits survive, and of its nearest draw FACTOR, how
+    many rungs are within CLOSE, and the rates (rung 1, …)."""
     rates = every.pivot_table(index=["reading", "draw"], columns="rung", values=RATE)
     logs = np.log(rates / np.asarray(published))
     factors = np.exp(np.sqrt((logs ** 2).mean(axis=1)))
@@ -35,7 +35,7 @@ def nearest(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.D
 
 
 def in_order_up_to(every: pd.DataFrame) -> list[float]:
-    """For each rung but the first: the share of all pairs of a reading and a draw whose rungs up to it are each faster
+    """For each rung but the first, a share of all pairs of a reading and a draw. In these the rungs up to it are each faster
     than the one before, as published."""
     rates = every.pivot_table(index=["reading", "draw"], columns="rung", values=RATE)
     faster = rates.diff(axis=1).iloc[:, 1:] > 0

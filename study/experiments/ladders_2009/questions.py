@@ -1,5 +1,5 @@
-"""Every rung of a ladder under every reading of its words: what comes out, what holds what was published, and what somebody
-would have had to write down to tell the readings apart.
+"""Every rung of a ladder under every reading of its words. What comes out, and what holds what was published? What would
+somebody have had to write down to tell the readings apart?
 
     every = of_all_readings(PGBENCH, length, draws=3, seed=1)   a row for each reading, rung and draw
     intervals(every)                    per reading and rung: low, middle, high of the transactions per second
@@ -57,9 +57,8 @@ def in_order(every: pd.DataFrame) -> pd.Series:
 
 
 def summary(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.DataFrame:
-    """For readers: what each reading is, whether all of its rungs keep commits over a power cut, in how many draws its
-    rungs are in order; which published rates lie within its intervals, whether all do (then it is possible), its
-    rates."""
+    """For readers: what each reading is, whether all of its rungs keep commits over a power cut, in how many draws these are
+    in order. Then which published rates lie within its intervals, whether all do (then it is possible), its rates."""
     chosen = pd.DataFrame([{name: reading[name] for name in _multiplied(ladder)} for reading in readings(ladder)])
     chosen["survives power cut"] = [is_safe(ladder, reading) for reading in readings(ladder)]
     chosen["in published order"] = in_order(every).to_numpy()
@@ -96,7 +95,7 @@ def shares(ladder: Ladder, every: pd.DataFrame, published: list[float]) -> pd.Da
 
 
 def tell_apart(every: pd.DataFrame) -> pd.DataFrame:
-    """Per quantity and rung: the share (%) of pairs of readings whose intervals do not meet; how far the middles of
+    """Per quantity and rung: the share (%) of pairs of readings whose intervals do not meet. Then how far the middles of
     readings lie apart (largest over smallest), against how wide one is (median of high over low). Best first. A ratio to
     nothing is nan."""
     rows = []

@@ -8,10 +8,10 @@ is consistent with the words, and a reason for each. A *reading* is one choice o
     changes(PGBENCH, reading)   per rung: the changes of the scenario that it adds, {path: value}
 
 A choice changes the scenario from one rung on and for good: nothing can be set for one rung only. Paths are those of
-`study.machines.scenario`; "disks.", "devices." stand for all disks, and for all devices that data or a log lie on.
-A switch that is not multiplied (`aside`) is thrown by itself, with all others at the likeliest choice. In an ensemble
-it is drawn with all the rest. `central` is the likeliest by the words of the slides, which print recipes (16 to 19) in
-front of the ladders; whether it gives the published numbers has no say. No reading is dropped because of its numbers.
+`study.machines.scenario`; "disks.", "devices." stand for all disks, and for all devices that data or a log lie on. A switch
+that is not multiplied (`aside`) is thrown by itself, with all others at the likeliest choice. In an ensemble it is drawn
+with all the rest. `central` is the likeliest by the words of the slides, which print recipes (16 to 19) in front of the
+ladders. Whether it gives the published numbers has no say. No reading is dropped because of its numbers.
 
 `safe` is False where a power cut could lose what a client was told is committed.
 """

@@ -6,13 +6,13 @@
     questions.py                                     every rung under every reading, and what would tell readings apart
 
 What a rung could be is in `study.experiments.ladders_2009.readings`, which was committed before any rung was simulated. A
-rung differs from the one before it in hardware and switches; the values of priors are those of the machine, drawn once for a
+rung differs from the one before it in hardware and switches. The values of priors are those of the machine, drawn once for a
 whole ladder.
 
 Every run is as long as the slides say (`Ladder.base`): 300 s of sysbench, 100 000 transactions of pgbench.
 
-Fitted is one constant, on the first rung: of the ladders that write, the time that a command costs a disk; of the one that
-only reads, the CPU time of a query, since its data fit in memory.
+Fitted is one constant, on the first rung. Of the ladders that write it is the time that a command costs a disk. Of the one
+that only reads it is the CPU time of a query, since its data fit in memory.
 """
 import itertools
 import math
@@ -184,8 +184,8 @@ def _counted(x: Outcome) -> Outcome:
 
 
 def quantities(x: Outcome) -> dict[str, float]:
-    """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for
-    one; and reads, writes and bytes per second of each group of devices."""
+    """What somebody could have measured: transactions per second, their times in ms, bytes of the database's log for one. Of
+    each group of devices it is reads, writes and bytes per second."""
     _counted(x)
     numbers = {RATE: x.tps, "response.mean": x.mean_ms, "response.p50": x.p50_ms, "response.p95": x.p95_ms,
                "response.p99": x.p99_ms, "log.bytes": x.wal_bytes}
@@ -244,8 +244,8 @@ def iops_of_slides() -> dict[str, float]:
 
 
 def dumb(ladder: Ladder) -> list[float]:
-    """What each rung does to the one before by the price table of the slides, if transactions follow the I/Os of the
-    devices named: disks count, a cache or a log of flash makes its I/Os flash's, and software does nothing."""
+    """What each rung does to the one before by the price table of the slides, if transactions follow the I/Os of the devices
+    named. Disks count, a cache or a log of flash makes its I/Os flash's, and software does nothing."""
     iops = iops_of_slides()
     disk, read, write = iops["performance-hdd"], iops["ssd-read"], iops["ssd-write"]
     by_words = {"pgbench": (disk, 2 * disk, 2 * disk, write, write, write),
@@ -278,8 +278,8 @@ def not_modelled(quantity: str) -> str:
 
 def tried(ladder: Ladder, length: float, seed: int, *, disks: int, log_device: bool, honest: bool, clients: int,
           rows: int) -> pd.DataFrame:
-    """The likeliest reading on other hardware: rung, rate. `disks` from the second rung on; `log_device`: an SSD as separate
-    intent log wherever data are on disks; `rows`: the scale of pgbench, or rows of sysbench."""
+    """The likeliest reading on other hardware: rung, rate. `disks` from the second rung on. `log_device`: an SSD as separate
+    intent log wherever data are on disks. `rows`: the scale of pgbench, or rows of sysbench."""
     size = "scale" if ladder.name == "pgbench" else "rows"
     common = {LENGTH[ladder.name]: length, "database.clients": clients, f"database.{size}": rows,
               "files.nocacheflush": not honest}

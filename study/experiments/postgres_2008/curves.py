@@ -2,20 +2,19 @@
 run was compared with a published number. What was changed later says so:
 
     write.bandwidth     mean over the *phase of writes*: while writes of half a minute are above the middle of their range
-    write.phase         how long that lasts, for each time between checkpoints, with straight lines between points
-                        (changed after scores had been seen: a share of few points could not meet the baseline to 1 %)
+    write.phase         how long that lasts, for each time between checkpoints, with straight lines between points. (Changed
+                        after scores had been seen: a share of few points could not meet the baseline to 1 %)
     write.rate          writes a second, mean of all the run but its first checkpoint interval
     write.burst         the mean checkpoint: how long writes per second stay above the middle between peak and background
     write.bandwidth_peak    the mean checkpoint: most in ten seconds
-    write.fall          the mean checkpoint: seconds from when bandwidth is last above 90 % until it is first below 10 % of
-                        the way from its peak to the least that follows
+    write.fall          the mean checkpoint: seconds from when bandwidth is last above 90 % until it is first below 10 %.
+                        Both are of the way from its peak to the least that follows
     write.fall_line, write.fall_step    how much of its variance from the peak to the next checkpoint a straight line down
                         explains, and one step down. line_over_step: above 1 the fall is rather a line, which a straight
                         fall is that takes half of that time or more
     read.bandwidth      mean of the run; @t: mean of two minutes about second t, at the start of the first minute
-    throughput.stable_from  when throughput of a minute is within a tenth of that of the last ten minutes, and stays
-                            there (changed after a first run: there a throughput that never settled counted as settled
-                            late)
+    throughput.stable_from  when throughput of a minute is within a tenth of that of the last ten minutes, and stays there.
+                            (Changed after a first run: there a throughput that never settled counted as settled late)
     log.write_bandwidth@t   most in ten seconds within a hundred seconds from t on
 """
 from typing import Any, NamedTuple
@@ -100,8 +99,8 @@ def writes(run: Run, timeout_s: int, group: str = "data") -> dict[str, float]:
 
 
 def folded(values: np.ndarray, step_s: int, period_s: int) -> np.ndarray:
-    """The mean checkpoint interval, the first one left out: `period_s // step_s` means, by the time since a checkpoint
-    began, whether or not the period is a whole number of steps."""
+    """The mean checkpoint interval, the first one left out. It has `period_s // step_s` means, by the time since a
+    checkpoint began, whether or not the period is a whole number of steps."""
     n = period_s // step_s
     t = (np.arange(len(values)) + 0.5) * step_s
     later = t >= period_s
@@ -130,8 +129,8 @@ def fall(written: np.ndarray, step_s: float) -> dict[str, float]:
 
 
 def fall_by_part(run: Run, period_s: int, group: str = "data") -> dict[str, float]:
-    """From the peak of the mean checkpoint to the last tenth of its interval: by how much falls (MB/s) what disks write, and
-    what the database writes of pages and of log; to what part of itself falls the mean size of a write (write_size)."""
+    """From the peak of the mean checkpoint to the last tenth of its interval. By how much falls (MB/s) what disks write, and
+    what the database writes of pages and of log? To what part of itself falls the mean size of a write (write_size)?"""
     mean = {name: folded(smooth(values, 10, run.step_s), run.step_s, period_s) for name, values in (
         ("disks", run.written_mb[group]), ("pages", run.pages_mb), ("log", run.log_mb), ("writes", run.writes[group]))}
     peak, last = mean["disks"].argmax(), -max(1, len(mean["disks"]) // 10)

@@ -111,8 +111,8 @@ def _numbers(*call: Any) -> list[kept.Row]:
 
 
 def checkpointer(values: dict, scale: int, seed: int) -> pd.DataFrame:
-    """Two tests with 16 processors and with four times as many: how many pages a second the checkpointer writes, in the
-    middle second of those in which it writes, and how many checkpoints end."""
+    """Two tests with 16 processors and with four times as many. Gives how many pages a second the checkpointer writes, in
+    the middle second of those in which it writes, and how many checkpoints end."""
     calls = [(test, values, scale, seed, None, cores) for test in (NO_ZIL, ZFS) for cores in (CORES, 4 * CORES)]
     runs, rows = on_all_processors(setups.run, calls), []
     for (test, *_, cores), run in zip(calls, runs, strict=True):

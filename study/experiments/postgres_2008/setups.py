@@ -5,11 +5,11 @@
     test.tpm, test.written["data"], …           over the time of the test, real seconds
     checkpoints_2008.quantities(test)           {"write.burst": 52.0, …}, named as the published ones
 
-*Scale.* What decides is how much of the working set is changed between checkpoints, and in a transaction group of ZFS.
-So a test is simulated to a scale of 1 to `scale`: working set, buffers, memory, caches of arrays, length of disks, log
-and times between checkpoints, times and limits of groups are divided by it. Rates are what they are: transactions,
-I/Os, bytes a second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of
-the checkpointer, what is on its way. `scale=1` simulates all of it.
+*Scale.* What decides is how much of the working set is changed between checkpoints, and in a transaction group of ZFS. So a
+test is simulated to a scale of 1 to `scale`. Working set, buffers, memory, caches of arrays, length of disks, log and times
+between checkpoints, times and limits of groups are divided by it. Rates are what they are: transactions, I/Os, bytes a
+second, seeks over the same share of a disk. Not divided: what a group costs however small it is, naps of the checkpointer,
+what is on its way. `scale=1` simulates all of it.
 """
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -210,8 +210,8 @@ RATIOS = {      # what is published as a ratio -> of which, over which
     "zfs-nine-disks-128k/write.rate_divided_by": ("ufs-nine-disks/write.rate", "zfs-nine-disks-128k/write.rate"),
     "checkpoint-900s/database.throughput_over_ufs": ("zfs-900s/database.throughput", "ufs-900s/database.throughput"),
     "zfs-300s-85/database.throughput_over_15": ("zfs-300s-85/database.throughput", "zfs-300s-15/database.throughput")}
-ENOUGH_S = {    # real seconds in the ensemble, of tests of which not all is needed: one checkpoint interval after the first,
-    # four intervals of 300 s, the log's peak (whole seconds of machines to 1:128 reach beyond second 1800, too)
+ENOUGH_S = {    # real seconds in the ensemble, of tests of which not all is needed. That is one checkpoint interval after
+    # the first, four intervals of 300 s, the log's peak. (Whole seconds of machines to 1:128 reach beyond second 1800, too)
     "ufs-data-five-disks": 1800, "zfs-data-five-disks-128k": 1800, "ufs-900s": 1800, "zfs-900s": 1800,
     "zfs-no-zil": 1500, "zfs-log-array": 1920}
 TARGETS = {"zfs-no-zil": "zfs-no-zil-15"}       # published of four completion targets together: the one that all others have

@@ -7,7 +7,7 @@ each waits for those before it: commands in order. An SSD takes its response tim
 does `channels` at a time. To each comes what the host does for an I/O (`miss_ns`).
 
 A write of an SSD takes its response time and the rest of the bytes, one after the other. SSDs for writing are taken to be
-the one for reading: both have 64 GB at one price on the slide, and the sheet of the other quotes the slide (`write-ssd-18`).
+the one for reading. Both have 64 GB at one price on the slide, and the sheet of the other quotes the slide (`write-ssd-18`).
 
 Prices are conditions and are not predicted. Nor are memory and cloud storage: no sheet has them. I/Os a second are not
 predicted either, as the slide does not say with how many under way.
@@ -84,8 +84,8 @@ TECHNOLOGIES = ("cloud", "capacity-hdd", "performance-hdd", "ssd-write", "ssd-re
 
 
 def printed() -> pd.DataFrame:
-    """The table as the slide prints it, for readers, with what follows from it: technology, response_us, iops, how many I/Os
-    must be under way for both (Little's law), and its slowness against memory. Nothing is predicted from it."""
+    """The table as the slide prints it, for readers, with what follows from it. Columns: technology, response_us, iops, how
+    many I/Os must be under way for both (Little's law), and its slowness against memory. Nothing is predicted from it."""
     run = next(run for run in published.runs() if run.run_id == f"rajadurai-2009/{RUN}")
     numbers = dict(zip(run.metrics.name, run.metrics.value, strict=True))
     table = pd.DataFrame([(name, numbers[f"{name}.response"], numbers[f"{name}.iops"]) for name in TECHNOLOGIES],

@@ -6,7 +6,7 @@
 
 The database is the order entry of `model.databases.oracle`, on ZFS with ARC, L2ARC and intent log
 (`study.machines.simulate`). Its tables are the working set. It reads blocks, of which it changes a share. All is simulated
-to a scale of 1 : SCALE: tables, memory and cache device are so much smaller, and lie as far apart as the whole. Everything
+to a scale of 1 : SCALE. Tables, memory and cache device are so much smaller, and lie as far apart as the whole. Everything
 begins warm. Left out: what a server costs, power, wear, mirrors.
 """
 from collections.abc import Sequence
@@ -77,9 +77,9 @@ def _run(appliance: Scenario, values: dict, seed: int, since: float) -> list[dic
 
 
 def run(names: Sequence[str], load: Load, seed: int, grid: tuple[Point, ...] = GRID) -> pd.DataFrame:
-    """Every pool of the grid, of each kind of disk and the other devices of each of these files of prices, by best guess:
-    prices, disks, log, cache, memory_gib, disk, tps, response (ms), and what was read and written in so many seconds. What
-    devices cost does not matter yet."""
+    """Every pool of the grid, of each kind of disk and the other devices of each of these files of prices, by best guess.
+    Columns: prices, disks, log, cache, memory_gib, disk, tps, response (ms), and what was read and written in so many
+    seconds. What devices cost does not matter yet."""
     lists = {name: prices.read(name) for name in names}
     cases = [(name, point._replace(disk=disk.name)) for name in names for disk in lists[name].disks() for point in grid]
     machines = [machine(lists[name], point, check(load)) for name, point in cases]
@@ -91,8 +91,8 @@ def run(names: Sequence[str], load: Load, seed: int, grid: tuple[Point, ...] = G
 
 
 def priced(runs: pd.DataFrame, list_of: Prices) -> pd.DataFrame:
-    """The same with `cost`, cost of a million transactions over the list's years (`per_million`), and `best`: no other pool
-    is both as cheap and faster, or cheaper and as fast."""
+    """The same with `cost`, cost of a million transactions over the list's years (`per_million`), and `best`. That is where
+    no other pool is both as cheap and faster, or cheaper and as fast."""
     costs = [prices.cost(list_of, Point(*row)) for row in runs[list(Point._fields)].itertuples(index=False)]
     table = runs.assign(cost=costs)
     table["per_million"] = 1e6 * table.cost / (table.tps * list_of.years * SECONDS_OF_A_YEAR)
@@ -112,8 +112,9 @@ def label(row: Any) -> str:
 
 
 def served(runs: pd.DataFrame, name: str, memory_gib: float) -> pd.DataFrame:
-    """For readers: of the pools of a file with so much memory tps; for each transaction reads of the cache SSD and of disks,
-    and writes of disks; and I/Os a second of each disk. The simulation is to scale; rates are as they are."""
+    """For readers: of the pools of a file with so much memory tps. For each transaction there are reads of the cache SSD and
+    of disks, and writes of disks. There are I/Os a second of each disk. The simulation is to scale; rates are as they
+    are."""
     rows = runs[(runs.prices == name) & (runs.memory_gib == memory_gib)]
     n = rows.tps * rows.seconds
     return pd.DataFrame({"pool": [label(row) for row in rows.itertuples()], "tps": rows.tps,

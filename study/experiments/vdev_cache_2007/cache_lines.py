@@ -72,7 +72,8 @@ def lines_under_each_rule(record_kib: int, line_kib: int, cache_mib: int, leaf_g
 
 def of_recording(rule: Rule, rows: np.ndarray, params: VdevCacheParams) -> Lines:
     """What the vdev cache of one leaf held during a run of `model.simulations.filebench_oltp.run` whose operations `rows`
-    were recorded: the same operations once more, fills completing where they did (`model.zfs.vdev.leaves.Recorder`)."""
+    were recorded. The same operations are done once more, fills completing where they did
+    (`model.zfs.vdev.leaves.Recorder`)."""
     held, _ = drive(params, operations(*rows[:, :5].T))
     reads, metadata, outcome = rows[:, 1] == READ, rows[:, 4] == 1, held.outcome
     answered = (outcome == HIT) | (outcome == JOINED)

@@ -15,8 +15,8 @@ OF_PROCESSORS = (*(f"{name}.cpu" for name in oltp.OPERATIONS), *(f"{name}.respon
 
 
 def of_operations(x: Result) -> dict[str, float]:
-    """Of each operation its mean CPU time (us) and response (ms): nan of one that never returned, in a run shorter than a
-    turn of its thread."""
+    """Of each operation its mean CPU time (us) and response (ms). They are nan of one that never returned, in a run shorter
+    than a turn of its thread."""
     values: dict[str, float] = {}
     for name, row in zip(oltp.OPERATIONS, x.operations, strict=True):
         cpu_ns, response_ns = row[[oltp.CPU_NS, oltp.RESPONSE_NS]] / (row[oltp.N_RETURNED] or np.nan)

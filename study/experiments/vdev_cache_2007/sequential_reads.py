@@ -80,7 +80,7 @@ def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, li
     """From a notebook's parameters; everything else is the best guess of the priors, or stands in the sheet of another disk.
     ValueError, one sentence, for a machine that cannot be.
 
-    Drives take one command at a time, as in the document. With NCQ a drive serves first what it has read ahead; that is left
+    Drives take one command at a time, as in the document. With NCQ a drive serves first what it has read ahead. That is left
     out of `model.devices.command_queue`, so the model has nothing to say of sequential readers with NCQ.
     """
     machine = Setup(
@@ -242,8 +242,8 @@ def _ms_per_read(x: Result) -> dict[str, float]:
 
 
 def steps(runs: Runs, seed: int) -> pd.DataFrame:
-    """With the cache, without it, and both once more with all indirect blocks in memory from start to end: key, step,
-    mib_per_s, and ms of each activity for a read."""
+    """With the cache, without it, and both once more with all indirect blocks in memory from start to end. Columns: key,
+    step, mib_per_s, and ms of each activity for a read."""
     machine = runs.machine
     warm = machine._replace(settings=machine.settings._replace(warm_indirect=1, keeps_indirect=1))
     rows = [("on", "cache on", runs.before), ("off", "cache off", runs.after),
@@ -265,8 +265,8 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def simpler_models(runs: Runs) -> pd.DataFrame:
-    """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect
-    block, 16 MiB if they are large; the reader's processor time is that of the run with the cache."""
+    """What simpler models make of the loss: key, what, effect (%). All are about the records below one indirect block, 16
+    MiB if they are large. The reader's processor time is that of the run with the cache."""
     machine, x = runs.machine, runs.before
     records = INDIRECT_POINTERS
     n_bytes = records * machine.readers.record_bytes
