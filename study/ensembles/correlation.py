@@ -7,14 +7,14 @@ nothing to do with each other correlate by chance with a variance of 1/n_eff ins
     n / n_eff = 1 + 2 * sum over lags k of (1 - k/n) * acf_x(k) * acf_y(k)
 
 over the full autocorrelation of both. The verdict is a t test with n_eff in the place of n. Of pairs of independent AR(1)
-series with phi = 0.9 it calls about one in twenty correlated at the 5 % level, whatever n; a regression with Newey-West
-(HAC) errors is shown beside it. It calls about 36, 36, 27 and 17 % of them so at n = 30, 60, 200 and 1000. A regression
-that takes runs for independent calls 42 to 51 % so (`tests/study/ensembles/test_correlation.py`).
+series with phi = 0.9 it calls about one in twenty correlated at the 5 % level, whatever n. A regression with Newey-West
+(HAC) errors is shown beside it. It calls about 36, 36, 27 and 17 % of them so at n = 30, 60, 200 and 1000. A regression that
+takes runs for independent calls 42 to 51 % so (`tests/study/ensembles/test_correlation.py`).
 
 *Many were looked at.* The largest of many correlations is large by chance. `holm` corrects the p values above for that,
 whatever statistics have to do with each other. `p_max` asks how often the largest would be as large if throughput were a
-surrogate: a series with the same autocorrelation and random phases. It sees what statistics share, but is too kind to
-slow series: among twenty with phi = 0.9 it finds one in 17, 12 and 7 % of trials (n = 30, 60, 120) where there is none.
+surrogate: a series with the same autocorrelation and random phases. It sees what statistics share, but is too kind to slow
+series. Among twenty with phi = 0.9 it finds one in 17, 12 and 7 % of trials (n = 30, 60, 120) where there is none.
 
 *R² is uncertain too.* Its interval is a bootstrap of blocks of neighbouring runs. Of series of 40 to 80 runs with phi =
 0.8 its 5 to 95 % hold the true R² in about 80 % of trials. Of independent runs they hold it in 85 to 90 %.
@@ -108,8 +108,8 @@ def usable(table: pd.DataFrame, outcome: str, n_runs: int = 0) -> Left:
 
 
 def ranking(table: pd.DataFrame, outcome: str, seed: int) -> pd.DataFrame:
-    """Every statistic by R² with `outcome`, best first: statistic, unit, disguise (why it is none of its own), r, r2, n_eff,
-    p_naive, p_eff, p_hac; and among the statistics that could explain something holm and p_max."""
+    """Every statistic by R² with `outcome`, best first. Columns: statistic, unit, disguise (why it is none of its own), r,
+    r2, n_eff, p_naive, p_eff, p_hac. `holm` and `p_max` are taken among the statistics that could explain something."""
     from statsmodels.stats.multitest import multipletests
     units, y, why = table.attrs.get("units", {}), table[outcome].to_numpy(float), disguises(table, outcome)
     rows = []
@@ -161,7 +161,7 @@ def block_runs(table: pd.DataFrame, outcome: str, statistic: str) -> int:
 
 def resampled(table: pd.DataFrame, outcome: str, block: int, seed: int) -> pd.DataFrame:
     """R² of every statistic (columns) in each of many series made of blocks of runs (Politis and Romano's circular block
-    bootstrap): `block` neighbours stay together, and the statistics of a run too."""
+    bootstrap). `block` neighbours stay together, and the statistics of a run too."""
     n, names = len(table), table.columns.drop(outcome)
     if not 1 <= block <= n:
         raise UserError(f"a block of {block} runs does not fit a series of {n}; take 1 to {n}")
@@ -172,8 +172,8 @@ def resampled(table: pd.DataFrame, outcome: str, block: int, seed: int) -> pd.Da
 
 
 def with_intervals(ranked: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
-    """`ranked` with low and high of R² (5 to 95 %), and best: in which share of the resampled series a statistic is the
-    first among those that could explain something."""
+    """`ranked` with low and high of R² (5 to 95 %), and best. That is in which share of the resampled series a statistic is
+    the first among those that could explain something."""
     ends = pd.DataFrame([interval(draws[name]) for name in ranked.statistic], columns=Interval._fields)
     mine = ranked.statistic[ranked.disguise == ""].tolist()
     best = draws[mine].idxmax(axis=1).value_counts(normalize=True) if mine else pd.Series(dtype=float)
@@ -182,8 +182,8 @@ def with_intervals(ranked: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_of_many(ranked: pd.DataFrame, draws: pd.DataFrame) -> Interval:
-    """R² of whichever statistic is the best in each resampled series, among those that could explain something: what is
-    published when the best is looked for."""
+    """R² of whichever statistic is the best in each resampled series, among those that could explain something. That is what
+    is published when the best is looked for."""
     return interval(draws[ranked.statistic[ranked.disguise == ""].tolist()].max(axis=1))
 
 
@@ -272,8 +272,8 @@ def metrics(analysis: Analysis) -> pd.DataFrame:
 
 
 def of_series(rows: pd.DataFrame, outcome: str, statistic: str) -> dict[str, float]:
-    """For an ensemble, of one series (rows of run, name, value, unit): R² of the statistic, of the best that could explain
-    the outcome, and the statistic's place among these. One that is the same in all runs explains nothing."""
+    """For an ensemble, of one series (rows of run, name, value, unit). Gives R² of the statistic, of the best that could
+    explain the outcome, and the statistic's place among these. One that is the same in all runs explains nothing."""
     table, out = usable(wide(rows), outcome)
     r2 = table.corr()[outcome] ** 2
     own = r2[[name for name, why in disguises(table, outcome).items() if not why]]

@@ -82,8 +82,8 @@ def over_tolerances(known: Known, matched: Match, effect: pd.Series, names: Mapp
 
 def tree(known: Known, draws: pd.DataFrame, effect: pd.Series, names: Mapping[str, str]) -> pd.DataFrame:
     """The draws in parts, by questions of which each explains most of what those before it leave (a regression tree of
-    scikit-learn): draws with, draws, low, middle, high (of the effect, least to most), the lowest first. `names`: in words,
-    by name. Of fewer than ENOUGH draws nothing is told."""
+    scikit-learn). Columns: draws with, draws, low, middle, high (of the effect, least to most), the lowest first. `names`:
+    in words, by name. Of fewer than ENOUGH draws nothing is told."""
     from sklearn.tree import DecisionTreeRegressor  # takes a second, and most callers of this module need none
     columns: dict[str, np.ndarray] = {prior.name: draws[prior.name].to_numpy(float) for prior in known.priors}
     columns |= {f"{switch.name}={choice}": (draws[switch.name] == choice).to_numpy(float)

@@ -72,7 +72,7 @@ def parts(results: pd.DataFrame, effect: Effect) -> pd.DataFrame:
 
 def metrics(results: pd.DataFrame, effect: Effect, constant: str, scale: float, unit: str) -> pd.DataFrame:
     """For the run store: intervals of the effect and of the level before, parts, and what fitting made of the constant
-    (times `scale`, in `unit`): name, value, unit."""
+    (times `scale`, in `unit`). Columns: name, value, unit."""
     rows = []
     for kind, of_kind in (("unfitted", ensembles.unfitted(results)), ("fitted", ensembles.fitted(results))):
         if len(of_kind):

@@ -81,7 +81,7 @@ def parts_of(known: priors.Known) -> list[tuple[str, str]]:
 
 def cases(known: priors.Known, n_draws: int, n_seeds: int, seed: int, share_of_numbers: float = 1.0) -> pd.DataFrame:
     """All cases: part, seed, and a column for each prior and switch. `share_of_numbers`: how many draws there are of the
-    numbers alone for each of all that is not known, MOST_NUMBERS at most; they are a hypercube of their own."""
+    numbers alone for each of all that is not known, MOST_NUMBERS at most. They are a hypercube of their own."""
     if n_draws < 2 or n_seeds < 2:
         raise UserError(f"{n_draws} draws and {n_seeds} seeds make no interval; give 2 of each at least")
     central, drawn = known.central(), priors.draws(known, n_draws, seed)
@@ -104,8 +104,8 @@ def near(known: priors.Known, n_draws: int, seed: int) -> pd.DataFrame:
 
 
 def others(condition: priors.Prior | priors.Switch) -> list:
-    """What a condition, or a number, is changed to by itself: every other choice, or 5 and 95 % of its range
-    where these are another value."""
+    """What a condition, or a number, is changed to by itself. It is every other choice, or 5 and 95 % of its range where
+    these are another value."""
     if isinstance(condition, priors.Switch):
         return [choice for choice in condition.choices if choice != condition.central]
     return [value for value in condition.at(np.array([TAIL, 1 - TAIL])).tolist() if value != condition.central]
@@ -118,10 +118,10 @@ def changed(case: dict, known: priors.Known) -> list[tuple]:
 
 def run(table: pd.DataFrame, simulate: Simulate, fit: Fit | None = None, variants: tuple[str, ...] = VARIANTS,
         ensemble: kept.Ensemble | None = None, baseline: Baseline | None = None) -> pd.DataFrame:
-    """A row per case, and one more with `fitted` for each that is fitted: the case's columns, `fitted`, `reached` (False
-    where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants. A fitted case
-    that does not meet its baseline has the first variant only. So has a case of the part `near` that does not show its
-    own. On all processors. Cases are read where `ensemble` is kept, but for a handful (`study.ensembles.kept`)."""
+    """A row per case, and one more with `fitted` for each that is fitted. It has the case's columns, `fitted`, `reached`
+    (False where no value of the constant meets the baseline), and `<variant>/<quantity>` for all variants. A fitted case
+    that does not meet its baseline has the first variant only. So has a case of the part `near` that does not show its own.
+    On all processors. Cases are read where `ensemble` is kept, but for a handful (`study.ensembles.kept`)."""
     cases_of = table.to_dict("records")
     of_all, calls = 0, []
     for case in cases_of:

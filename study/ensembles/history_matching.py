@@ -66,8 +66,8 @@ def match(results: pd.DataFrame, effect: pd.Series, before: str, after: str) -> 
 
 
 def printed(results: pd.DataFrame, runs: Mapping[str, str]) -> pd.DataFrame:
-    """What is printed of published runs (variant: id of a run) and the ensemble has, in the units of both: a row for each
-    column of `results`, with both ends of what would be printed so."""
+    """What is printed of published runs (variant: id of a run) and the ensemble has, in the units of both. There is a row
+    for each column of `results`, with both ends of what would be printed so."""
     by_id, rows = {run.run_id: run for run in published.runs()}, []
     for variant, run_id in runs.items():
         run = by_id[run_id]
@@ -78,8 +78,8 @@ def printed(results: pd.DataFrame, runs: Mapping[str, str]) -> pd.DataFrame:
 
 
 def factors(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    """By how much each draw (row) is off each number (column): a factor, 1 where it would be printed the same, inf where one
-    is 0."""
+    """By how much each draw (row) is off each number (column). It is a factor, 1 where it would be printed the same, inf
+    where one is 0."""
     simulated = draws[facts.column.tolist()]
     off = _factors(simulated.to_numpy(float), facts.low.to_numpy(float), facts.high.to_numpy(float))
     return pd.DataFrame(off, simulated.index, simulated.columns)
@@ -104,8 +104,9 @@ def over_tolerances(farthest: pd.Series, effect: pd.Series) -> pd.DataFrame:
 
 
 def moved(known: Known, matched: Match, tolerance: float) -> pd.DataFrame:
-    """How the draws left differ from all. For each choice of a switch its share (%) of both; for each number the mean place
-    (%) among all draws of those left (50: not moved), and their median: what, value (text), before, left, is_choice."""
+    """How the draws left differ from all. For each choice of a switch its share (%) of both. For each number the mean place
+    (%) among all draws of those left (50: not moved), and their median. Columns: what, value (text), before, left,
+    is_choice."""
     rows: list[tuple] = []
     draws, left = matched.draws, matched.within(tolerance)
     for switch in known.switches:
@@ -126,8 +127,8 @@ def chance(n_draws: int, n_left: int) -> float:
 
 
 def nearest(known: Known, draws: pd.DataFrame, off: pd.Series) -> pd.DataFrame:
-    """The draw that is nearest to all numbers, condition by condition and number by number: what, value, place (% of all
-    draws below it; of a choice nan). `off`: a factor for each draw, such as `Match.of_all`."""
+    """The draw that is nearest to all numbers, condition by condition and number by number. Columns: what, value, place (%
+    of all draws below it; of a choice nan). `off`: a factor for each draw, such as `Match.of_all`."""
     best = off.idxmin()
     rows = [(switch.name, readable.choice(switch, draws[switch.name][best]), np.nan) for switch in known.switches]
     rows += [(prior.name, readable.number(prior, draws[prior.name][best]),
@@ -162,9 +163,9 @@ def _off(draws: pd.DataFrame, truth: int, facts: pd.DataFrame) -> np.ndarray:
 
 
 def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
-    """What is inferred of a number of each test run from all that was printed of the *other* run, at the tightest tolerance:
-    run, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Before from after is no
-    prediction."""
+    """What is inferred of a number of each test run from all that was printed of the *other* run, at the tightest tolerance.
+    Columns: run, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Before from
+    after is no prediction."""
     rows = []
     for variant, other in ((BEFORE, AFTER), (AFTER, BEFORE)):
         facts = matched.all[matched.all.column.str.startswith(f"{other}/")]
@@ -175,10 +176,10 @@ def each_run_left_out(matched: Match, number: str) -> pd.DataFrame:
 
 
 def each_number_left_out(draws: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    """What is inferred of each number (row of `facts`) from all others, at the tightest tolerance that leaves ENOUGH draws:
-    number, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Where no tolerance
-    leaves ENOUGH, nothing is inferred: left 0, and nan. Numbers that were printed after a change take part, so it is no
-    prediction."""
+    """What is inferred of each number (row of `facts`) from all others, at the tightest tolerance that leaves ENOUGH draws.
+    Columns: number, printed, left, lowest, highest, and by which factor what was printed is outside (1: inside). Where no
+    tolerance leaves ENOUGH, nothing is inferred: left 0, and nan. Numbers that were printed after a change take part, so it
+    is no prediction."""
     off, rows = factors(draws, facts), []
     for fact in facts.itertuples():
         others = off.drop(columns=fact.column).max(axis=1)
@@ -233,7 +234,7 @@ def _width(truths: pd.DataFrame) -> float:
 
 def metrics(matched: Match, unit: str, of_trials: float) -> pd.DataFrame:
     """For the run store: `over_tolerances`, the tightest tolerance, by how much the nearest draw is off where all numbers
-    count, and the error `of_trials` (a factor): name, value, unit."""
+    count. Then the error `of_trials` (a factor). Columns: name, value, unit."""
     rows = []
     for row in matched.table.to_dict("records"):
         tolerance = row["within a factor"]

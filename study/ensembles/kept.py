@@ -220,7 +220,7 @@ def is_current(of_file: Mapping[str, str]) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """What a value is, the same in each process: numbers to twelve digits, so that the last bits of a processor's own
+    """What a value is, the same in each process. Numbers go to twelve digits, so that the last bits of a processor's own
     mathematics do not count."""
     match value:
         case bool() | None | str():

@@ -74,8 +74,8 @@ def digest_of(drawn: Any) -> str:
 
 
 def around(drawn: Any, machine: Machine) -> pd.DataFrame:
-    """Runs of `drawn` (`study.experiments.protocol.Drawn`): the machine with fresh seeds (part `seed`), as many as it was
-    chosen by, and with each of its conditions changed (`structure`): see `study.ensembles.ensembles.run`."""
+    """Runs of `drawn` (`study.experiments.protocol.Drawn`). They are of the machine with fresh seeds (part `seed`), as many
+    as it was chosen by, and with each of its conditions changed (`structure`). See `study.ensembles.ensembles.run`."""
     values, known = machine.values, drawn.known
     seeds = [FRESH + seed for seed in machine.seeds]
     rows = [{"part": "seed", "seed": seed, **values} for seed in seeds]
@@ -91,8 +91,8 @@ def compared(drawn: Any, draws: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFram
 
 
 def beside(results: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    """Each printed number beside the machine's: number, printed, least, mean and most of its seeds, and the factor by which
-    the mean is off; the farthest first. `facts` of `study.ensembles.history_matching.printed`."""
+    """Each printed number beside the machine's, the farthest first. Columns: number, printed, least, mean and most of its
+    seeds, and the factor by which the mean is off. `facts` of `study.ensembles.history_matching.printed`."""
     own = results[results.part == "seed"][facts.column.tolist()]
     means = _mean(own)
     table = pd.DataFrame({

@@ -1,17 +1,16 @@
 """From an ensemble to predictions, and from predictions to what readers see of their grades.
 
-What a claim is about stands in `data/claims.toml` as the run and the name of a published quantity; if the ensemble has a
+What a claim is about stands in `data/claims.toml` as the run and the name of a published quantity. If the ensemble has a
 quantity of that name, the claim is predicted. Where its variants are rungs of a ladder, they are named as the published runs
-are; otherwise the quantity is that of *after*, over that of *before*. Of the published numbers to be predicted only `scores`
+are. Otherwise the quantity is that of *after*, over that of *before*. Of the published numbers to be predicted only `scores`
 reads anything, for readers.
 
 *A condition decides* if it alone moves a quantity further from the best guess than all numbers and chance (other seeds)
-together: then what was published does not identify the claim, however well an interval may hold it. Chance has to be
-counted because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to
-decide all the same: in ensembles as large as those of the notebooks in 1 to 12 % of all cases where chance is normal or
-uniform. Where chance has the long tail of an exponential it is 15 to 36 %
-(`tests/study/grades/test_claim_predictions.py` holds the normal one). A claim that all that was simulated meets, or
-misses, no condition decides: see `study.grades.grading`.
+together. Then what was published does not identify the claim, however well an interval may hold it. Chance has to be counted
+because the largest of ten moves is large by chance, too. Where there is nothing else, a condition seems to decide all the
+same. In ensembles as large as those of the notebooks it does in 1 to 12 % of all cases where chance is normal or uniform.
+Where chance has the long tail of an exponential it is 15 to 36 % (`tests/study/grades/test_claim_predictions.py` holds the
+normal one). A claim that all that was simulated meets, or misses, no condition decides: see `study.grades.grading`.
 """
 from collections.abc import Callable
 

@@ -37,13 +37,13 @@ def grade(published: Ends, unfitted: Ends, fitted: Ends | None = None, no_effect
           identified: bool = True, draws: int | None = None, reach: Ends | None = None) -> str:
     """Grade a prediction, by rule.
 
-    published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds
-    if its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before
-    and after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there
-    is none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from
-    how many the unfitted interval is taken; None where it is of no ensemble. reach: the least and the most in all that was
-    simulated, each condition by itself and what was fitted included: a claim outside of it, which all misses, or around it,
-    which all meets, no condition decides.
+    published: (low, high) of `targets`, what the claim allows; high may be inf, and a point is (x, x). A prediction holds if
+    its interval meets this range; the ends of both belong to them. unfitted, fitted: 5-95 % intervals (low, high) before and
+    after fitting one constant on the baseline. no_effect: the value that would mean "nothing happened"; None when there is
+    none. identified: False when conditions that were not published decide, however well an interval may fit. draws: from how
+    many the unfitted interval is taken; None where it is of no ensemble. reach: the least and the most in all that was
+    simulated, each condition by itself and what was fitted included. No condition decides a claim outside of it, which all
+    misses, or around it, which all meets.
     """
     if not identified and (reach is None or (_meet(reach, published) and not _holds(published, reach))):
         return NOT_IDENTIFIED

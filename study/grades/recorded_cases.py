@@ -1,5 +1,5 @@
-"""Cases of an ensemble (`study.ensembles.ensembles`) in the run store, for a notebook that needs those of another one: a
-series `cases.<part>`, in which a run is a case and its statistics are quantities."""
+"""Cases of an ensemble (`study.ensembles.ensembles`) in the run store, for a notebook that needs those of another one. They
+are a series `cases.<part>`, in which a run is a case and its statistics are quantities."""
 import numpy as np
 import pandas as pd
 
@@ -9,7 +9,7 @@ from study.store import series
 
 
 def keep(results: pd.DataFrame, quantities: dict[str, str]) -> None:
-    """Record these quantities (name: unit) of all cases, as they are before anything is fitted; a case in which one of them
+    """Record these quantities (name: unit) of all cases, as they are before anything is fitted. A case in which one of them
     is not a number goes without it."""
     for part in PARTS:
         rows = [(number, name, case[f"{AFTER}/{name}"], unit)
