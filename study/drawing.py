@@ -58,9 +58,9 @@ def canvas(aspect: float = 0.68, rows: int = 1, columns: int = 1, is_map: bool =
 
 
 def ratio_ticks(axis: Axis, decades: float = 2) -> None:
-    """Ticks of a logarithmic axis, two or more, and few enough not to touch each other: powers of ten where there are more
-    than so many decades (fewer in a narrow panel), else 1, 2 and 5 of each decade. Where that gives fewer than two: 1 and 3
-    of each decade, or else round steps of one size."""
+    """Ticks of a logarithmic axis, two or more, and few enough not to touch each other. Where there are more than so many
+    decades (fewer in a narrow panel) they are powers of ten, else 1, 2 and 5 of each. Where that gives fewer than two: 1 and
+    3 of each decade, or else round steps of one size."""
     low, high = axis.get_view_interval()
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks: list[float] = []

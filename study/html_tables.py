@@ -2,7 +2,7 @@
 
     html_tables.table(priors.table(known), "What is not known")
 
-It works without the network and without a kernel, in JupyterLab and on an exported page: the few lines of script stand in
+It works without the network and without a kernel, in JupyterLab and on an exported page. The few lines of script stand in
 the table itself.
 """
 from collections.abc import Mapping, Sequence

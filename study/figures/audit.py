@@ -11,8 +11,8 @@ LEGEND_ABOVE = {"loc": "outside upper left", "ncols": 2}
 
 
 def differences(findings: pd.DataFrame) -> Figure:
-    """How much more or less the figures show than is said, in per cent: one row per check of a claim that differs, the
-    smallest difference on top. Colours say what the claim was held against, if that is not the same for all."""
+    """How much more or less the figures show than is said, in per cent. There is one row per check of a claim that differs,
+    the smallest difference on top. Colours say what the claim was held against, if that is not the same for all."""
     table = relative_difference(findings).sort_values("percent", key=abs)
     names = list(dict.fromkeys(table["label"]))
     figure, axes = canvas(aspect=0.3 + 0.045 * len(names))
@@ -35,8 +35,8 @@ def differences(findings: pd.DataFrame) -> Figure:
 
 
 def relative_difference(findings: pd.DataFrame) -> pd.DataFrame:
-    """The findings that differ, with columns label and percent: 100 (shown / said - 1), where said is the middle of what is
-    said, or its one end."""
+    """The findings that differ, with columns label and percent. The latter is 100 (shown / said - 1), where said is the
+    middle of what is said, or its one end."""
     table = findings[findings["finding"] == "differs"].copy()
     table["percent"] = 100 * (table["shown"] / table[["said_low", "said_high"]].mean(axis=1) - 1)
     table["label"] = table["claim_id"] + ": " + table["check"]

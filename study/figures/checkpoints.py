@@ -100,8 +100,8 @@ def _covers(axes: Axes, words: Text) -> int:
 
 
 def over_time(runs: dict, group: str, marks: dict, window_s: float = 60, beside: dict | None = None) -> Figure:
-    """Throughput, bandwidth and rate of writes over the time of a test (label: run); `marks`: what `_mark` draws, by panel
-    (tpm, written, writes); `beside`: runs of which only throughput is shown."""
+    """Throughput, bandwidth and rate of writes over the time of a test (label: run). `marks`: what `_mark` draws, by panel
+    (tpm, written, writes). `beside`: runs of which only throughput is shown."""
     figure, panels = canvas(aspect=1.15, rows=3, sharex=True)
     words = []
     quantities = {"tpm": ("1000 trans./min", lambda run: run.tpm / 1000),
@@ -180,8 +180,8 @@ def memory(table: pd.DataFrame) -> Figure:
 
 
 def one_checkpoint(runs: dict, period_s: int, burst_s: float, peak_mb: float, parts_of: str) -> Figure:
-    """The mean checkpoint interval: writes a second, and MB/s; of run `parts_of` also what the database writes of pages and
-    of log; what was published of its burst, with a straight line behind it that ends where the simulated one does."""
+    """The mean checkpoint interval: writes a second, and MB/s. Of run `parts_of` also what the database writes of pages and
+    of log. Then what was published of its burst, with a straight line behind it that ends where the simulated one does."""
     figure, (above, below) = canvas(aspect=1.15, rows=2, sharex=True, height_ratios=(2, 3))
     for (label, run), colour in zip(runs.items(), COLOURS, strict=False):
         for axes, values in ((above, run.writes["data"]), (below, run.written_mb["data"])):
@@ -210,7 +210,7 @@ def _mean_checkpoint(run: Run, values: np.ndarray, period_s: int) -> tuple[np.nd
 
 
 def logs(runs: dict[str, Run], of_log: Run, marks: dict) -> Figure:
-    """Throughput with the intent log in three places, and what the log device writes; `of_log`: the run with its own;
+    """Throughput with the intent log in three places, and what the log device writes. `of_log`: the run with its own.
     `marks`: tpm, what `_mark` draws, and log, (s, MB/s, text), with its words behind the end of the run."""
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
     _lines(above, runs, lambda run: run.tpm / 1000, 30)

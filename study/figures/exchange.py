@@ -1,4 +1,4 @@
-"""Figures of Exchange: what each change of the rules does by itself, and a map over what was not published; also what
+"""Figures of Exchange: what each change of the rules does by itself, and a map over what was not published. Also what
 becomes of writes in a pool as fragmented as one's own."""
 import numpy as np
 import pandas as pd

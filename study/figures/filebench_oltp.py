@@ -100,8 +100,8 @@ def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
 
 
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 1.0) -> Figure:
-    """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`): where its head is sent, and how many
-    commands and I/Os stand before it, both whenever it begins a command."""
+    """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`). Shown is where its head is sent, and how
+    many commands and I/Os stand before it, both whenever it begins a command."""
     began = commands[:, recorder_columns.BEGAN]
     rows = commands[(began >= start_s * 1e9) & (began < (start_s + length_s) * 1e9)].astype(float)
     at_ms = (rows[:, recorder_columns.BEGAN] - start_s * 1e9) / 1e6

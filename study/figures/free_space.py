@@ -103,8 +103,8 @@ def contiguity(recorded: pd.DataFrame, model: pd.DataFrame, rules: dict[str, str
 
 
 def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Figure:
-    """Blocks in a write of each transaction group (columns: turnovers, rule, blocks), a panel for each rule; bands: what is
-    published as good and as bad."""
+    """Blocks in a write of each transaction group (columns: turnovers, rule, blocks), a panel for each rule. Bands are what
+    is published as good and as bad."""
     rules = list(dict.fromkeys(series.rule))
     figure, axes = canvas(0.28 * len(rules) + 0.22, len(rules), 1, sharex=True, sharey=True, squeeze=False)
     top = 2 * series.blocks.max()
@@ -126,7 +126,7 @@ def over_time(series: pd.DataFrame, published: list[tuple[float, float]]) -> Fig
 
 
 def slabs_over_time(series: pd.DataFrame, n_slabs: int, max_blocks: float) -> Figure:
-    """Which slab each transaction group was written to (columns: turnovers, rule, slab, blocks); the colour says how many
+    """Which slab each transaction group was written to (columns: turnovers, rule, slab, blocks). The colour says how many
     blocks there were in a write, from 1 to `max_blocks`."""
     rules = list(dict.fromkeys(series.rule))
     figure, axes = canvas(0.28 * len(rules) + 0.22, len(rules), 1, sharex=True, sharey=True, squeeze=False)

@@ -11,8 +11,8 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
 
 
 def every_reading(table: pd.DataFrame, labels: list[str], published: list[float], legend: str) -> Figure:
-    """A panel for each rung, a line for each reading (frame: reading, rung, low, middle, high; readings with one label,
-    which is the choice of one switch, lie together and have one colour), and a dashed line for the published rate."""
+    """A panel for each rung, a line for each reading (frame: reading, rung, low, middle, high), and a dashed line for the
+    published rate. Readings with one label, which is the choice of one switch, lie together and have one colour."""
     n, names = len(labels), list(dict.fromkeys(labels))
     places = np.argsort(np.argsort([names.index(label) * n + i for i, label in enumerate(labels)]))
     figure, panels = canvas(aspect=1.15, columns=len(published), sharey=True)

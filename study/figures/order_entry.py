@@ -113,7 +113,7 @@ def ladder(table: pd.DataFrame) -> Figure:
 
 def ablation(table: pd.DataFrame, published: tuple[float, float]) -> Figure:
     """Gain in the mean and fall of the variability for every change by itself and for all (key, label, seed, gain,
-    reduction): means over seeds, and their range."""
+    reduction). Shown are means over seeds, and their range."""
     rows = table[table.key != "old"].groupby(["key", "label"], sort=False)[["gain", "reduction"]].agg(["mean", "min", "max"])
     figure, (left, right) = canvas(aspect=0.32 + 0.07 * len(rows), columns=2, sharey=True)
     places, is_all = np.arange(len(rows))[::-1], rows.index.get_level_values("key").str.startswith("all-")

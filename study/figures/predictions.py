@@ -46,7 +46,7 @@ def _at_the_edge(axes: Axes, effect: float, place: float, edge: float) -> None:
 
 
 def conditions(table: pd.DataFrame, published: float, parameters: tuple[float, float], label: str) -> Figure:
-    """An effect under each choice of each condition (`study.ensembles.effects.conditions`), others at their best guess; the
+    """An effect under each choice of each condition (`study.ensembles.effects.conditions`), others at their best guess. The
     band is what the ranges of all numbers make of it."""
     figure, axes = canvas(aspect=0.2 + 0.085 * len(table))
     places = np.arange(len(table))[::-1]

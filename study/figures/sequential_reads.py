@@ -53,8 +53,8 @@ def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) 
 
 
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Figure:
-    """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`): where its head is asked to be, and how many
-    commands and I/Os stand before it, both whenever it begins a command."""
+    """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`). Shown is where its head is asked to be, and
+    how many commands and I/Os stand before it, both whenever it begins a command."""
     start_ns, length_ns = start_s * 1e9, length_s * 1e9
     began = commands[:, recorder_columns.BEGAN]
     rows = commands[(began >= start_ns) & (began < start_ns + length_ns)].astype(float)
@@ -112,7 +112,7 @@ def throughput(table: pd.DataFrame) -> Figure:
 
 
 def processor_time(draws: pd.DataFrame, printed: pd.DataFrame) -> Figure:
-    """Throughput and processor time of a read, of each draw with the cache and without it, and as printed: columns
+    """Throughput and processor time of a read, of each draw with the cache and without it, and as printed. Columns:
     `<variant>/summary.rate` and `.cpu` (us) of both."""
     figure, axes = canvas(aspect=0.7)
     ends = {variant: (f"{variant}/summary.rate", f"{variant}/summary.cpu") for variant in RATES}

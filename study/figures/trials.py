@@ -10,7 +10,7 @@ MARKS = "os^vDPX"
 
 
 def against(table: pd.DataFrame, unit: str, before: pd.DataFrame | None = None) -> Figure:
-    """Published across; upwards by what factor the prediction is off, with its interval: on the line both are the same,
+    """Published across; upwards by what factor the prediction is off, with its interval. On the line both are the same,
     dotted is a factor of 2. Earlier trials, `before`, are grey."""
     figure, axes = canvas(aspect=0.85)
     axes.axhline(1, color=BLACK, lw=0.7)

@@ -42,7 +42,7 @@ def tails(table: pd.DataFrame) -> Figure:
 
 
 def lags(scanned: Scan, interval_s: float, apart_s: float) -> Figure:
-    """Correlation at each lag; dashed: what the largest of all passes by chance one time in twenty; grey: what the clocks do
+    """Correlation at each lag. Dashed: what the largest of all passes by chance one time in twenty. Grey: what the clocks do
     not tell from zero."""
     figure, axes = canvas(aspect=0.76)
     at = scanned.table.lag * interval_s
