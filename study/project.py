@@ -49,7 +49,7 @@ def git_state() -> dict[str, str | bool | None] | None:
 
 def data_file(name: str) -> Path:
     """The file `data/<name>`. In a batch run only what the notebook's entry in `study/runs/catalogue.py` declares is given
-    out: its digest is part of the run's identity, so an undeclared file would be a stale result waiting to happen."""
+    out. Its digest is part of the run's identity, so an undeclared file would be a stale result waiting to happen."""
     refuse_undeclared(name)
     path = DATA / name
     if not path.exists():

@@ -1,8 +1,8 @@
 """A table that a user names: a CSV, plain or compressed (PACKED), or a Parquet file.
 
-What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines,
-a comma at the end of every line; ends of lines and the byte order mark of another system; columns in another order,
-more columns than are asked for; and semicolons or tabs in the place of commas, except from a pipe.
+What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines.
+So are a comma at the end of every line, and ends of lines and the byte order mark of another system. So are columns in
+another order, and more columns than are asked for. So are semicolons or tabs in the place of commas, except from a pipe.
 """
 import lzma
 import tarfile

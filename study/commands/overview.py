@@ -1,7 +1,7 @@
 """What `notebooks/index.ipynb` shows of each notebook: what it asks, what came out, a figure, and a link that opens it.
 
-What came out is taken from the run with defaults, if there is one of the notebook as it stands now; else from the committed
-`paper/results.json`, and the page says which.
+What came out is taken from the run with defaults, if there is one of the notebook as it stands now. Else it is from the
+committed `paper/results.json`. The page says which.
 """
 import base64
 import re

@@ -21,8 +21,8 @@ NUMBER = re.compile(r"\{([\w./-]+):(\.\d+f)\}")
 
 
 class Answer(NamedTuple):
-    """Of a claim, by its id, or of the ladder that it stands in: the machine that a search found, what is ruled out, what
-    the effect comes from, what is open."""
+    """Of a claim, by its id, or of the ladder that it stands in. Gives the machine that a search found, what is ruled out,
+    what the effect comes from, what is open."""
     notebook: str
     claim: str
     title: str

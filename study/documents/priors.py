@@ -1,5 +1,5 @@
-"""What is not known of the machines of the documents: `data/priors.toml`. A *prior* is a number with a range, a *switch*
-a condition that was one way or another; each has a source that is not the result to be predicted.
+"""What is not known of the machines of the documents: `data/priors.toml`. A *prior* is a number with a range, a *switch* a
+condition that was one way or another. Each has a source that is not the result to be predicted.
 
     known = priors.read("oltp")          the priors and switches of an experiment
     known.central()                      the best guess of each
@@ -39,8 +39,8 @@ def not_empty(text: str) -> str:
 
 class Prior(_Strict):
     """A number. Its distribution is uniform from low to high, of its logarithm if `shape` is log. With `less` only the sum
-    with another prior is known: low to high are the sum's, and what is drawn of the other is taken off. `condition`: what
-    it is called, if it is one of the conditions of the test: whoever ran it could have printed it in a line."""
+    with another prior is known. Low to high are the sum's, and what is drawn of the other is taken off. `condition`: what it
+    is called, if it is one of the conditions of the test: whoever ran it could have printed it in a line."""
     low: float
     central: float
     high: float

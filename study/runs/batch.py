@@ -1,7 +1,7 @@
 """Many runs, a few at a time, with progress; Ctrl-C or SIGTERM leaves finished runs intact and no kernel behind.
 
-Whenever a processor is free, of the runs that need nothing which is still to end the most urgent one begins: the one from
-which on most time is needed, by itself and by those that need it. So a batch does not end with one long run by itself.
+Whenever a processor is free, of the runs that need nothing which is still to end the most urgent one begins. That is the one
+from which on most time is needed, by itself and by those that need it. So a batch does not end with one long run by itself.
 """
 import concurrent.futures
 import contextlib

@@ -5,7 +5,7 @@ shell line or a parameter names it. The latter also covers what DuckDB and Arrow
 that the run itself opens to write is a result and no input. Files of the system, of this project and of hidden folders do
 not count.
 
-The names in a folder count where Python lists it, and the names that a pattern in the text has: a new file is then another
+The names in a folder count where Python lists it, and the names that a pattern in the text has. A new file is then another
 input. So do those in a folder that the text names, and in the folders below it. A listed folder is named with a slash at its
 end, a pattern as it is written. These names are looked at when the run has ended, since the run may have added some. What
 another program adds while the run is under way counts as seen. A pattern that nothing matches yet is no input.

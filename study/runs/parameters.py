@@ -1,8 +1,8 @@
 """Parameters of a notebook: one schema, used by the runner, the sliders and `study params`.
 
-The default stands once, in the notebook's cell tagged `parameters`, beside the reason for it. Type, unit, bounds,
-choices and help stand once, in `study/runs/catalogue.py`. A notebook of the user's own is not listed there: its types are
-those of the annotations or else of the defaults, its help is the comment on the line.
+The default stands once, in the notebook's cell tagged `parameters`, beside the reason for it. Type, unit, bounds, choices
+and help stand once, in `study/runs/catalogue.py`. A notebook of the user's own is not listed there. Its types are those of
+the annotations or else of the defaults, its help is the comment on the line.
 """
 import ast
 import io

@@ -20,8 +20,8 @@ OF_THE_USER = ("UserError ", "CannotRun ", "PoolFull ")       # how the reason b
 @dataclass(frozen=True)
 class Plan:
     """One run of one notebook. `run_id` covers the notebook's code (not its prose), the parameters and its entry in the
-    catalogue. It covers the sources in reach of its imports and of the runner, and the data files read; also the lock
-    file, the Python that runs them and the runs that it `needs`. Of a notebook of the user's own also the files that it
+    catalogue. It covers the sources in reach of its imports and of the runner, and the data files read. It also covers the
+    lock file, the Python that runs them and the runs that it `needs`. Of a notebook of the user's own also the files that it
     was seen to read. Of one that takes imports from the run store also which these are and what they hold."""
     notebook: Path
     parameters: dict[str, parameters.Kept]
@@ -164,7 +164,7 @@ def all_plans(whole: bool = False) -> list[Plan]:
 
 
 def done_before(planned: Plan) -> Outcome | None:
-    """The outcome of a run that went well before and need not be repeated: its record is whole, and what a notebook of the
+    """The outcome of a run that went well before and need not be repeated. Its record is whole, and what a notebook of the
     user's own read is as it was. Whether something is current is judged here and nowhere else."""
     known = manifest(planned.folder)
     if known is None or known.get("status") != "ok":

@@ -95,7 +95,7 @@ def prediction(claim: str, unfitted: Quantiles, fitted: Quantiles | None = None,
                left: dict[str, Any] | None = None) -> None:
     """What is predicted of a claim: (5 %, 50 %, 95 %) before and after fitting one constant on a baseline, in the unit of
     the claim's target. `identified` is False when conditions that were not published decide. If it is of an ensemble,
-    `draws`: from how many the unfitted interval is taken; `reach`: the least and the most in all of its cases; `left`: what
+    `draws`: from how many the unfitted interval is taken. `reach`: the least and the most in all of its cases. `left`: what
     is left of them by the baseline (`study.grades.remaining_draws.Left.as_row`)."""
     intervals = {"unfitted": unfitted, "fitted": fitted}
     for kind, ends in intervals.items():

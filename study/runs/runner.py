@@ -1,7 +1,7 @@
 """One run of one notebook by papermill, strictly.
 
-papermill's own record says "completed" of runs whose kernel was killed or hung. So what happened is decided here, from
-the exception, the kernel's exit and the cell reached; it is put right in the executed notebook and written last, to the
+papermill's own record says "completed" of runs whose kernel was killed or hung. So what happened is decided here, from the
+exception, the kernel's exit and the cell reached. It is put right in the executed notebook and written last, to the
 manifest. A folder without a manifest is an unfinished run and never counts.
 """
 import contextlib

@@ -15,7 +15,7 @@ from study.store import identity, store
 
 def run_of(source: str) -> str:
     """The run whose series are meant. `source` is a notebook: in a batch the very run that was made for it (`needs`),
-    otherwise that of its defaults; or the label of a run that was imported or measured."""
+    otherwise that of its defaults. Or it is the label of a run that was imported or measured."""
     from study.runs import catalogue
     if source in (given := json.loads(os.environ.get("STUDY_NEEDS", "{}"))):
         return given[source]

@@ -39,7 +39,7 @@ def path() -> Path:
 
 @contextlib.contextmanager
 def open() -> Iterator[DuckDBPyConnection]:
-    """A read-only connection to the store, brought up to date first. It reads and writes no other file: DuckDB runs a COPY
+    """A read-only connection to the store, brought up to date first. It reads and writes no other file. DuckDB runs a COPY
     within an EXPLAIN ANALYZE or around a PIVOT also where the store is open for reading alone.
 
     Raises UserError when somebody else keeps it locked.
