@@ -146,7 +146,7 @@ def compared(of: Measured, cells: dict) -> pd.DataFrame:
 
 
 def compared_steps(of: Measured, cells: dict) -> pd.DataFrame:
-    """The same of each rung over the one that it changes, if that was measured, draw by draw; n: runs of the rung that has
+    """The same of each rung over the one that it changes, if that was measured, draw by draw. n: runs of the rung that has
     fewer."""
     table, rows = rates(of).set_index("rung"), []
     for name, row in table.iterrows():
@@ -173,8 +173,8 @@ def graded(table: pd.DataFrame, draws: int, no_effect: float | None = None) -> l
 
 
 def directions(steps: pd.DataFrame) -> tuple[int, int]:
-    """Of the steps whose runs, LEAST_RUNS or more, all lie clearly on one side of 1: how many, and of how many that side is
-    foretold."""
+    """Of the steps whose runs, LEAST_RUNS or more, all lie clearly on one side of 1. How many are they, and of how many is
+    that side foretold?"""
     clear = trial_scores.CLEAR
     sides = np.where(steps.measured_low >= clear, 1, np.where(steps.measured_high <= 1 / clear, -1, 0))
     sides = np.where(steps.n >= LEAST_RUNS, sides, 0)

@@ -59,9 +59,9 @@ def sampled(of: Measured) -> pd.DataFrame:
 
 
 def table(of: Measured, rung: str, draws: int) -> pd.DataFrame:
-    """A row a mechanism, and one without: mechanism, in_model and measured of what it replaces, unit, tps (the middle of the
-    draws), factor (measured rate over it). Raises UserError for a rung that is none. Empty where no output of fio tells the
-    device."""
+    """A row a mechanism, and one without. Columns: mechanism, in_model and measured of what it replaces, unit, tps (the
+    middle of the draws), factor (measured rate over it). Raises UserError for a rung that is none. Empty where no output of
+    fio tells the device."""
     scenarios = predicted.scenarios(of)
     if rung not in scenarios:
         raise UserError(f"rung is '{rung}', but those that are measured and predicted are {', '.join(scenarios)}; choose "

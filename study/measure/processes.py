@@ -147,7 +147,7 @@ _stopped: list[int] = []        # the signals that have come
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
     """SIGNALS are noted from here on, and `refuse_stopped` raises. A handler that raised might do so in the middle of
-    anything, and be ignored there; so all that waits asks, and tidying up never does."""
+    anything, and be ignored there. So all that waits asks, and tidying up never does."""
     _stopped.clear()
     before = {number: signal.signal(number, lambda come, _: _stopped.append(come)) for number in SIGNALS}
     try:

@@ -21,7 +21,7 @@ from study.measure import processes
 from study.measure.cluster import Server
 
 EVERY_S = 1.0
-SECTOR = 512                    # B, of /proc/diskstats, whatever the device has (Documentation/admin-guide/iostats.rst)
+SECTOR = 512                    # B, of /proc/diskstats, whatever the device has (Documentation/admin-guide/iostats.rst).
 # Columns of /proc/diskstats behind the name, the same document: 1 reads, 3 sectors read, 5 writes, 7 sectors written,
 # 10 ms busy, 16 flushes (from Linux 5.5 on).
 OF_DISK = {"reads": (0, 1, "1/s"), "read_bytes": (2, SECTOR, "B/s"), "writes": (4, 1, "1/s"),
@@ -63,7 +63,7 @@ class Samples(NamedTuple):
 
 
 def query(release: int) -> str:
-    """Counters of the server as one JSON object. Views have moved columns: 17 parted checkpoints from bgwriter, 18 moved
+    """Counters of the server as one JSON object. Views have moved columns. 17 parted checkpoints from bgwriter. 18 moved
     syncs of the log to pg_stat_io, where those of new segments (context init) stand apart."""
     syncs = ("(SELECT sum(fsyncs), sum(fsync_time) FROM pg_stat_io WHERE object = 'wal' "
              "AND context = 'normal')" if release >= 18 else

@@ -136,8 +136,8 @@ def _order(run: Run) -> int:
 
 
 def rates(of: Measured) -> pd.DataFrame:
-    """A row a rung, each below the one that it changes if that was measured: rung, against, change, unsafe, n, tps (the
-    middle), low, high (the extremes). Raises UserError if none was measured. `missing` names the others."""
+    """A row a rung, each below the one that it changes if that was measured. Columns: rung, against, change, unsafe, n, tps
+    (the middle), low, high (the extremes). Raises UserError if none was measured. `missing` names the others."""
     rows: dict[str, dict[str, Any]] = {}
     for run in _measured(of):
         of_rung = {name: run.params[name] for name in ("rung", "against", "change", "unsafe")}

@@ -182,8 +182,8 @@ def slower(table: pd.DataFrame) -> list[str]:
 
 def why_more(machine: Scenario, advice: Advice, as_it_is: Sequence[bounds.Share],
              budget: run_length.Budget) -> tuple[str, ...]:
-    """Of steps that gain more on the ladder than by themselves: what a transaction's time goes with on the rung below, and
-    on the machine as it is."""
+    """Of steps that gain more on the ladder than by themselves. What does a transaction's time go with on the rung below,
+    and on the machine as it is?"""
     experiment = predict.EXPERIMENTS[machine.database.kind]
     return tuple(
         f"{stacked.step} gains {stacked.on_top - 1:+.0%} on the ladder, and {stacked.alone - 1:+.0%} by itself. "

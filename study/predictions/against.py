@@ -4,7 +4,7 @@
     made.gain, made.sign        TPS after over before, at 5, 50 and 95 % of the draws; 1, -1, or 0 where that holds 1
     made.table                  every quantity before and after
 
-Two predictions by themselves need not be comparable: the longer an interval between checkpoints is, the more a machine is
+Two predictions by themselves need not be comparable. The longer an interval between checkpoints is, the more a machine is
 made smaller (`study.machines.run_length`), and one that is smaller is not as fast. Here both have the same draws, runs of
 one judgement, and one size (`study.predictions.sizes`). Both have been at work for hours.
 """

@@ -56,7 +56,7 @@ class Ladder(NamedTuple):
 
 
 def sign(gain: Iterable[float]) -> int:
-    """1 or -1 if the interval of a gain, new by old rate under each draw, is above or below 1; 0 if it holds 1."""
+    """1 or -1 if the interval of a gain, new by old rate under each draw, is above or below 1. It is 0 if it holds 1."""
     low, _, high = intervals.interval(gain)
     return int(low > 1) - int(high < 1)
 

@@ -1,22 +1,21 @@
 """How far blind predictions have been off, as an interval about the next one: a declared calibration.
 
 The intervals of `study.predictions.predict` are over what is not known of a machine. That a rule of ZFS is of another time,
-that a drive ages, that a scenario leaves something out, is in none of them; so they are too narrow. How much such things
+that a drive ages, that a scenario leaves something out, is in none of them. So they are too narrow. How much such things
 matter nobody can draw. But of the set-ups in `data/trials` it was seen: each of their rates was predicted before it was
 opened, and was off by a factor. A new set-up is taken to be one more of the same kind:
 
     off, of a cell              larger of published / middle and middle / published, as predicted blind
     share of set-ups            each counts as one, its cells as equal parts of it: they are of one machine, and alike
-    the factor                  the least that this share of all set-ups, and of one not yet seen, are within: of n
-                                set-ups and one that may be worse than all, LEVEL (n + 1) / n of those seen
+    the factor                  the least that this share of all set-ups, and of one not yet seen, are within. Of n set-ups
+                                and one that may be worse than all, LEVEL (n + 1) / n of those seen
     the interval                middle / factor to middle x factor, and never less than the mechanism's own
 
-If the next set-up is drawn like the earlier ones, its rates lie within in LEVEL of cases at least. That holds whatever
-the errors' distribution (split conformal prediction, V. Vovk et al., Algorithmic Learning in a Random World, 2005; of
-groups: R. Dunn, L. Wasserman, A. Ramdas, 2018). It is not the model's merit, enters no grade and no other number, and
-is printed apart. What was predicted with an earlier model counts in full. Set-ups of a few authors are hardly a sample
-of all: by the first trial's factor 19 of the 27 rates of the second were held (70 %), by that of both all 19 of the
-third.
+If the next set-up is drawn like the earlier ones, its rates lie within in LEVEL of cases at least. That holds whatever the
+errors' distribution (split conformal prediction, V. Vovk et al., Algorithmic Learning in a Random World, 2005; of groups: R.
+Dunn, L. Wasserman, A. Ramdas, 2018). It is not the model's merit, enters no grade and no other number, and is printed apart.
+What was predicted with an earlier model counts in full. Set-ups of a few authors are hardly a sample of all. By the first
+trial's factor 19 of the 27 rates of the second were held (70 %), by that of both all 19 of the third.
 """
 from typing import NamedTuple
 
@@ -66,8 +65,8 @@ def widened(own: intervals.Interval, error: Error) -> intervals.Interval:
 
 
 def beyond_ranges_on_disks() -> float:
-    """How far published rates lay beyond the mechanism's own 5 to 95 %, predicted blind, where data were on disks: a factor,
-    by the root mean square of logarithms, and 1 within. Each set-up counts as one."""
+    """How far published rates lay beyond the mechanism's own 5 to 95 %, predicted blind, where data were on disks. It is a
+    factor, by the root mean square of logarithms, and 1 within. Each set-up counts as one."""
     return _beyond(_on_disks(trial_scores.compared()))
 
 

@@ -4,7 +4,7 @@
     prediction.table                 quantity, unit, 5 %, 50 %, 95 %
     predict.compare([machine, other], draws=24)         a row per scenario, draw and seed, under common draws
 
-Every draw is one Latin hypercube row of the priors of data/priors.toml and of the ranges of all device sheets; how long a
+Every draw is one Latin hypercube row of the priors of data/priors.toml and of the ranges of all device sheets. How long a
 run is: `study.machines.run_length`. No published result of any ladder is read here or by what is called from here.
 """
 import json
@@ -63,10 +63,10 @@ def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, e
             smaller_by: float | None = None, kept_as: str | None = None,
             only: Collection[int] | None = None, expected: Sequence[float] | None = None) -> pd.DataFrame:
     """`scenario` (its place in the list), `draw`, `seed`, `is_whole` (whether a run holds a whole interval between
-    checkpoints), and a column per quantity. `budget`: transactions of a run; `known`: of more scenarios than these, so that
-    runs of several calls have common draws; `smaller_by`: see `alike`; `kept_as`: name of the kept ensemble that the runs
-    are read from (`study.ensembles.kept`); `only`: of these draws, if not of all; `expected`: TPS of each
-    draw, where known about."""
+    checkpoints), and a column per quantity. `budget`: transactions of a run. `known`: of more scenarios than these, so that
+    runs of several calls have common draws. `smaller_by`: see `alike`. `kept_as`: name of the kept ensemble that the runs
+    are read from (`study.ensembles.kept`). `only`: of these draws, if not of all. `expected`: TPS of each draw, where known
+    about."""
     runs, lengths = compare_with_lengths(scenarios, draws, seeds, experiment, budget, known, smaller_by, kept_as, only,
                                          expected)
     return runs.assign(is_whole=[lengths[place].is_whole for place in runs.scenario])

@@ -81,7 +81,7 @@ class Asked(NamedTuple):
 
 
 class StorageStep(NamedTuple):
-    """`low`, `gain` and `high` are 5, 50 and 95 % of a factor: rate aligned over as it is; of dedup `gain` is that with it
+    """`low`, `gain` and `high` are 5, 50 and 95 % of a factor: rate aligned over as it is. Of dedup `gain` is that with it
     over without, of one run. They are nan where nothing had to be simulated, or could be."""
     step: str
     answer: str                 # DO, DONT or OPEN

@@ -5,13 +5,13 @@
     directions(ratios)      of how many ratios the direction is foretold
     verdict(cells, ratios)  all of it in words
 
-A rate or a ratio is *met* if what was published lies within 5 to 95 % of its draws. Few draws span less than nine
-tenths: of n, 0.9 (n - 1) / (n + 1) on average. A model that knows all that it does not know is held to that
-(`expected_within`). Intervals are *wide enough* if no fewer are met than such a model would have met in 95 of 100
-trials. That takes all cells for independent, which they are not; else they are *too narrow*. How far off predictions
-are is said by factors between published and middle, in either direction: half of them are below `off`, all below
-`worst`; `bias` below 1 means that they are too high. A ratio has a *direction* if it is published `CLEAR` or more away
-from 1. It is foretold if the middle is in that direction by `FORETOLD` at least.
+A rate or a ratio is *met* if what was published lies within 5 to 95 % of its draws. Few draws span less than nine tenths: of
+n, 0.9 (n - 1) / (n + 1) on average. A model that knows all that it does not know is held to that (`expected_within`).
+Intervals are *wide enough* if no fewer are met than such a model would have met in 95 of 100 trials. That takes all cells
+for independent, which they are not; else they are *too narrow*. How far off predictions are is said by factors between
+published and middle, in either direction. Half of them are below `off`, all below `worst`. `bias` below 1 means that they
+are too high. A ratio has a *direction* if it is published `CLEAR` or more away from 1. It is foretold if the middle is in
+that direction by `FORETOLD` at least.
 """
 from typing import NamedTuple
 

@@ -1,11 +1,11 @@
 """Published set-ups that were predicted before their results were seen: `data/trials/<set-up>/`.
 
-    setup.toml          source, left_out, budget (transactions of a run), SHA-256 of a file of results that was `sealed`; a
-                        [scenario]; each [[cell]] with a name and fields that are changed
-                        (`study.machines.scenario.changed`); each [[ratio]] in words, `of` one cell `to` another
-    blind.json          what was predicted of each cell, committed before the results were opened; by what: commit and
+    setup.toml          source, left_out, budget (transactions of a run), SHA-256 of a file of results that was `sealed`. A
+                        [scenario]. Each [[cell]] with a name and fields that are changed
+                        (`study.machines.scenario.changed`). Each [[ratio]] in words, `of` one cell `to` another
+    blind.json          what was predicted of each cell, committed before the results were opened. By what: commit and
                         digests of model, study, priors, device sheets and setup.toml
-    published.toml      what was published: metric, source, quote, used, [tps] by cell; in which `trial` it was; what is to
+    published.toml      what was published: metric, source, quote, used, [tps] by cell; in which `trial` it was. What is to
                         be changed to predict it `now`, where a name stands for something else since
 
 A set-up is added by putting a folder there: `predict_blind(name)` writes blind.json, and refuses where results lie open or

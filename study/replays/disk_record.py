@@ -1,6 +1,6 @@
 """What the disk model made of measured drives: `data/disk_replays.toml`, as `study replay disk` printed it.
 
-The traces are not part of the project, so their replay cannot be run here; its results are committed instead, with a digest
+The traces are not part of the project, so their replay cannot be run here. Its results are committed instead, with a digest
 of the code that they were made by. Where that has changed since, they may have.
 """
 import ast

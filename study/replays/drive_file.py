@@ -252,10 +252,10 @@ def mean_seek_ns(seek_ns: np.ndarray) -> float:
 def data_sheet_disk(specified: Disk) -> Disk:
     """The drive as its data sheet has it: what follows from a few printed numbers, and `SHEET_COMMAND_MS`.
 
-    Kept: rotation speed, seek over one cylinder, on average and over all, capacity, heads, longest and shortest track;
-    size of the buffer and its segments, whether writes are buffered and reads continued, bus. All else is a guess: skew
-    and head switch as long as a one-cylinder seek, no settling, one command overhead, read-ahead that fills a segment.
-    The disk is made by the functions of `model.devices.data_sheet` that make the disks of the simulations.
+    Kept: rotation speed, seek over one cylinder, on average and over all, capacity, heads, longest and shortest track. Kept,
+    too: size of the buffer and its segments, whether writes are buffered and reads continued, bus. All else is a guess: skew
+    and head switch as long as a one-cylinder seek, no settling, one command overhead, read-ahead that fills a segment. The
+    disk is made by the functions of `model.devices.data_sheet` that make the disks of the simulations.
     """
     layout, rev_ns = specified.layout, specified.rev_ns
     single, average, full = int(specified.seek_ns[1]), int(mean_seek_ns(specified.seek_ns)), int(specified.seek_ns[-1])

@@ -1,7 +1,7 @@
 """The state of a recorded pool after each transaction group (a CSV) against the model's.
 
 It has bytes allocated as of the last sync, loaded metaslabs, free segments in them, a hash of all weights. Then it has the
-four heaviest metaslabs; or of several vdevs whose turn it is, how far, and how full and how favoured each one is.
+four heaviest metaslabs. Or it has, of several vdevs, whose turn it is, how far, and how full and how favoured each one is.
 """
 from collections.abc import Sequence
 from pathlib import Path

@@ -78,8 +78,8 @@ def alike(metaslabs: int, metaslab_bytes: int) -> tuple[TopVdev, ...]:
 
 
 def vdevs_in(txgs: pd.DataFrame) -> tuple[TopVdev, ...] | None:
-    """The vdev of a pool of one that is empty in the first recorded state, from the weights of its first two metaslabs:
-    the first weighs twice its size, the second less by one share."""
+    """The vdev of a pool of one that is empty in the first recorded state, from the weights of its first two metaslabs. The
+    first weighs twice its size, the second less by one share."""
     if not len(txgs) or not {"w0", "w1"} <= set(txgs) or txgs["synced_alloc"][0].strip() != "0":
         return None
     weights = [txgs[name][0].strip() for name in ("w0", "w1")]

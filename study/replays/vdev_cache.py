@@ -5,7 +5,7 @@ format is described in `data/traces/vdev_cache/README.md`. `replay_vdev_cache` f
 `model.zfs.vdev.cache`, the very ones that simulations call, and compares every decision.
 
 Who may fill is a rule of the build. Where only metadata fills, the trace says of each read whether the build took it for
-metadata; and from the block's level and type, whether the model would have.
+metadata. From the block's level and type it says whether the model would have.
 """
 import math
 import re
@@ -172,8 +172,8 @@ def replay_vdev_cache(path: Path | str, cache_bytes: int = 10 * 2**20, max_read_
 
     cache_bytes     B, zfs_vdev_cache_size when the trace was recorded
     max_read_bytes  B, zfs_vdev_cache_max
-    fill_ticks      None: fills complete where the trace says so; a number: the model completes them itself, that many
-                    ticks after their issue, and the trace's completions (if it has any) are compared too
+    fill_ticks      None: fills complete where the trace says so. A number: the model completes them itself, that many ticks
+                    after their issue, and the trace's completions (if it has any) are compared too
     era             whose rule of who may fill; None: of the build in the name of the file, or that to onnv_69
     """
     path, own = Path(path), fill_ticks is not None

@@ -1,8 +1,8 @@
 """Recorded decisions of the real vdev queue against the model's: what it issues next, in what company, what it drops.
 
-A trace is a Parquet file (or a CSV) of what happens to the queue of a leaf in order of time: I/Os that arrive and units
-that complete, each followed by what the queue does then (`data/traces/vdev_queue/README.md`). The arrivals and completions
-go to `model.zfs.vdev.queue_replay`, that is to the kernels that simulations call.
+A trace is a Parquet file (or a CSV) of what happens to the queue of a leaf in order of time. I/Os arrive and units complete,
+each followed by what the queue does then (`data/traces/vdev_queue/README.md`). The arrivals and completions go to
+`model.zfs.vdev.queue_replay`, that is to the kernels that simulations call.
 
 Every decision depends on those before it. So a replay ends with the first one that is not as recorded.
 """

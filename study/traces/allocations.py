@@ -1,6 +1,6 @@
 """The writes of a trace through the allocator: how many records lie side by side, and so go to a disk in a write.
 
-A block that is written goes to a new place, in the order in which blocks were first written in their transaction group; what
+A block that is written goes to a new place, in the order in which blocks were first written in their transaction group. What
 it had before is freed with the group. Groups end by time alone, as the build has it. The pool is one disk, empty at first.
 All blocks that the trace ever writes take a share `fill` of it.
 """

@@ -5,9 +5,9 @@
     obj_size            uint32  B; libCacheSim leaves out what has 0
     next_access_vtime   int64   number of the next request for the same object, or -1, or 2^63 - 1
 
-libCacheSim's own converter counts requests from 1: "reference count starts with 1", traceConvOracleGeneral.cpp, which
-subtracts places from the end, 0 of the last, from the number of records. Other converters count from 0. Which it is shows
-in the records: the one before the number, or the one at it, is of the same object.
+libCacheSim's own converter counts requests from 1 ("reference count starts with 1", traceConvOracleGeneral.cpp). It
+subtracts places from the end, 0 of the last, from the number of records. Other converters count from 0. Which it is shows in
+the records: the one before the number, or the one at it, is of the same object.
 
 A record says neither read or write nor where on a device. The next access of each makes other files look wrong: it is later
 than the record itself. Where it is later than the end, the file is the beginning of a longer one, and a note says so.

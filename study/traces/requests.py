@@ -76,7 +76,7 @@ def chunks(requests: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def blocks(requests: np.ndarray, block_bytes: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(rows, key of a block) of all blocks that requests touch, in order, so many at a time: a row comes as often as it has
+    """(rows, key of a block) of all blocks that requests touch, in order, so many at a time. A row comes as often as it has
     blocks. `block_bytes` 0: each place is an object, and that is the key."""
     for rows in chunks(requests):
         if block_bytes == 0:

@@ -1,4 +1,5 @@
-"""What a mechanism of the model made of a trace: a table for readers, what is to be known of it, and the time it took."""
+"""What a mechanism of the model made of a trace. There is a table for readers, what is to be known of it, and the time it
+took."""
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
