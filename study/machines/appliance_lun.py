@@ -124,7 +124,7 @@ UNITS = {"requests.rate": "1/s", "requests.response": "ms", "requests.p99": "ms"
 
 
 def quantities(x: Result, machine: Setup) -> dict[str, float]:
-    """Rate and response times after the warm-up; then, for each request of the whole run, blocks read from the pool, those
+    """Rate and response times after the warm-up. Then, for each request of the whole run, blocks read from the pool, those
     read first for a write, and I/Os of the disks."""
     since = min(WARM_S, x.seconds / 4) * SECOND_NS
     table = x.table[x.table[:, request.ENDED] >= since]

@@ -1,8 +1,8 @@
 """How far compression shrinks each kind of file of PostgreSQL.
 
 A scenario says the ratio of its tables and indexes together, as `zfs get compressratio` does. Their kinds differ: rows of
-pgbench are mostly blanks, keys of an index are not, and the log is made of images of both. It matters what does not shrink:
-an index that takes 8 GB, where the whole at its ratio would take 2, does not go into the ARC.
+pgbench are mostly blanks, keys of an index are not, and the log is made of images of both. It matters what does not shrink.
+An index that takes 8 GB, where the whole at its ratio would take 2, does not go into the ARC.
 
     indexes, log, what only grows     as measured, by the size of a record, times what is drawn; never better than the whole
     tables                            what is left of the whole
@@ -17,9 +17,9 @@ from study.machines.scenario import Scenario
 
 MAX_RATIO = 100     # of any file, as of a scenario
 # lz4's ratio by KiB of a record. Measured for this: benchmarks/pack_records.py on files of PostgreSQL 15.18, pgbench of
-# scale 40, 8 clients. accounts_pkey as loaded (2.51 at 128 KiB after 250 000 transactions); history; the log of 200 000
-# transactions with images, 350 MB (of the first 48 000 after a checkpoint 5 % less); of 100 000 without, 48 MB; and of
-# 100 000 with wal_compression=lz4, 96 MB. accounts itself: 8.0 to 14.5 as loaded, 8.0 to 12.9 then.
+# scale 40, 8 clients. accounts_pkey as loaded (2.51 at 128 KiB after 250 000 transactions). history. The log of 200 000
+# transactions with images, 350 MB (of the first 48 000 after a checkpoint 5 % less). Of 100 000 without, 48 MB. Of 100 000
+# with wal_compression=lz4, 96 MB. accounts itself: 8.0 to 14.5 as loaded, 8.0 to 12.9 then.
 MEASURED_KIB = (8, 16, 32, 64, 128)
 MEASURED = {"index": (1.78, 2.28, 2.66, 2.90, 2.61), "history": (1.61, 1.79, 1.94, 1.99, 2.04),
             "log": (3.96, 4.60, 5.13, 5.47, 5.59), "log_without_images": (2.01, 2.12, 2.19, 2.24, 2.24),
@@ -32,7 +32,7 @@ def measured(kind: str, record_kib: float) -> float:
 
 
 def of_indexes_and_tables(whole: float, of_index: float, share: float) -> tuple[float, float]:
-    """The ratios of indexes, which are `share` of all bytes, and of tables, so that all together have that of the whole; if
+    """The ratios of indexes, which are `share` of all bytes, and of tables, so that all together have that of the whole. If
     tables then had to pack better than `MAX_RATIO`, indexes do."""
     if share == 0:
         return of_index, whole

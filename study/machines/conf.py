@@ -4,7 +4,7 @@
     conf.size("2GB"), conf.seconds("15min", default="s"), conf.switch("off")
 
 A name that the simulator does not know is an error, not ignored: a prediction without it would be of another server.
-Units: PostgreSQL's documentation, "Setting Parameters" (kB, MB, GB, TB are powers of 1024; us, ms, s, min, h, d);
+Units: PostgreSQL's documentation, "Setting Parameters" (kB, MB, GB, TB are powers of 1024; us, ms, s, min, h, d).
 MySQL's manual, "Using Options to Set Program Variables" (K, M, G).
 """
 import re
@@ -105,8 +105,8 @@ def _with_log_files(values: dict) -> dict:
 
 
 def as_written(database: str, conf: dict) -> dict:
-    """`conf` in the names and values of this page, from those of real files: a dash for _ and `loose_` in my.cnf, the
-    name of a log for log_bin, `-1` for wal_buffers, which is what the server chooses itself."""
+    """`conf` in the names and values of this page, from those of real files. These have a dash for _ and `loose_` in my.cnf,
+    the name of a log for log_bin, and `-1` for wal_buffers. That is what the server chooses itself."""
     made: dict[str, Any] = {}
     for raw, given in conf.items():
         name, value = (raw.lower(), given) if database == "postgres" else _without_prefix(raw, given)

@@ -31,8 +31,8 @@ def of_sheet(name: str) -> list[Prior]:
 
 
 def scattered(params: SsdParams, share: float) -> SsdParams:
-    """An SSD that collects garbage for scattered bytes: beyond the first 4 KiB of a write they go to flash at the rate
-    of 4 KiB writes (`share` 0) or the bandwidth (1); between, in the logarithm. None is faster than that."""
+    """An SSD that collects garbage for scattered bytes. Beyond the first 4 KiB of a write they go to flash at the rate of 4
+    KiB writes (`share` 0) or the bandwidth (1). Between, in the logarithm. None is faster than that."""
     iops = min(params.write_iops, params.write_rate // PAGE_BYTES)      # drawn one by one
     slow = iops * PAGE_BYTES
     rate = round(slow * (params.write_rate / slow) ** share)

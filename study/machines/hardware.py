@@ -107,7 +107,7 @@ def what(name: str) -> str:
 
 
 def summaries() -> list[dict[str, Any]]:
-    """Each sheet of data/hardware: what it is of, capacity in GB (10^9), rpm or random reads and writes a second, and how
+    """Each sheet of data/hardware: what it is of, capacity in GB (10^9), rpm or random reads and writes a second. Then how
     many of its values are known how."""
     rows = []
     for path in data_files("hardware/*.toml"):

@@ -4,8 +4,8 @@
     pool_fill.note(machine.pool, build)                what was made of it, in a sentence
 
 Every metaslab has the fill and the fragmentation of the pool. The free segments of one are drawn by
-`study.pools.described_space`, and what lies between them is claimed. A large pool has more segments than the model holds:
-then only some metaslabs are made, those that the allocator prefers, and the others are taken as full. Further copies of a
+`study.pools.described_space`, and what lies between them is claimed. A large pool has more segments than the model holds.
+Then only some metaslabs are made, those that the allocator prefers, and the others are taken as full. Further copies of a
 block go an eighth of a vdev further on, so that there as many are made. If one of each place is too much, metaslabs are made
 smaller (as `study.pools.forecast` does). The metaslab that is set aside for log blocks is none of them.
 """

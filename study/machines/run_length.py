@@ -1,34 +1,34 @@
 """How long a run is that is to stand for a server at work, and how a large one is made small enough.
 
-PostgreSQL's year is the interval between checkpoints: after each, pages go into the log whole at their first change; and
-what one interval has made dirty is written during the next. So
+PostgreSQL's year is the interval between checkpoints. After each, pages go into the log whole at their first change. What
+one interval has made dirty is written during the next. So
 
- 1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on; but where its seconds are
-    more than `MAX_TRANSACTIONS`, as if it did not say so, but was at work all the time.
+ 1. A scenario that says how many transactions, or seconds, is run like that, from a checkpoint on. But where its seconds are
+    more than `MAX_TRANSACTIONS`, it is run as if it did not say so, but was at work all the time.
  2. Else a short run says how many transactions fit in an interval. Two intervals are run, and the second is measured. Where
     log ends an interval before time does, it is so many transactions, however long they take.
  3. What is measured holds `GROUPS` transaction groups, and as many have been before, or the writes of the first ones would
-    not be in it: those of most eras come every 30 s. A short run knows nothing of that, and is up to twenty times as fast
-    as a long one; so a second one of two groups says how fast the machine is at work.
- 4. If two intervals are more than its budget of transactions, the machine is made smaller by a factor k, 8 at most: tables,
-    buffers, ARC, cache devices, the interval in seconds and in log, and transaction groups in seconds and in bytes. Rates
-    and shares stay as they are, and how far a disk's arm has to go; but what comes once in a checkpoint or a group weighs
-    k times as much. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints; scripts that
-    touch no branches allow 32.
+    not be in it. Those of most eras come every 30 s. A short run knows nothing of that, and is up to twenty times as fast as
+    a long one. So a second one of two groups says how fast the machine is at work.
+ 4. If two intervals are more than its budget of transactions, the machine is made smaller by a factor k, 8 at most. Smaller
+    are tables, buffers, ARC, cache devices, the interval in seconds and in log, and transaction groups in seconds and in
+    bytes. Rates and shares stay as they are, and how far a disk's arm has to go. But what comes once in a checkpoint or a
+    group weighs k times as much. k leaves ten branches a client, 64 MiB of ARC, and half a minute between checkpoints;
+    scripts that touch no branches allow 32.
  5. If that is not enough, the second half of an interval's beginning is measured, of a budget of transactions and `GROUPS`
-    groups at least: what comes late in an interval is seen too seldom, and its images of pages too often.
-    In a machine at work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would
-    see neither. So under rules 2 to 7 buffers begin as hours leave them (`model.databases.postgres.at_work`), unless they
-    begin cold. So does InnoDB's pool where a run is shorter than the scenario says (`model.databases.innodb.at_work`), at
-    the rate of a short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its
-    schedule, hours leave more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a
-    transaction, in `PILOT` transactions at least. It is repeated with buffers that such a pace leaves. Tables that are
-    compared are made smaller alike (`alike`). Between machines of two sizes no difference is one of a step.
+    groups at least. What comes late in an interval is seen too seldom, and its images of pages too often. In a machine at
+    work shared buffers have turned over long ago, and a checkpoint is being written; a run of seconds would see neither. So
+    under rules 2 to 7 buffers begin as hours leave them (`model.databases.postgres.at_work`), unless they begin cold. So
+    does InnoDB's pool where a run is shorter than the scenario says (`model.databases.innodb.at_work`), at the rate of a
+    short one that begins so itself. Where a checkpoint on ZFS never naps, as disks are slower than its schedule, hours leave
+    more dirty than the schedule says. The second run of rule 3 counts how many pages it came to for a transaction, in
+    `PILOT` transactions at least. It is repeated with buffers that such a pace leaves. Tables that are compared are made
+    smaller alike (`alike`). Between machines of two sizes no difference is one of a step.
  6. If rule 3 alone takes more than `Budget.of_groups`, groups are made smaller than tables are, down to a quarter of a
     second. A record meets fewer writes in a group then, so that more is written for each transaction.
- 7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names; but the interval is
-    kept, as in rule 5, where it would be shorter than half a minute. Buffers are then as dirty at the start as those of
-    the whole machine, but what a checkpoint writes of them takes the whole interval: a k-th of the writes, for each second.
+ 7. Tables of more than scale `MAX_SCALE` are made smaller in any case, with all that rule 4 names. But the interval is kept,
+    as in rule 5, where it would be shorter than half a minute. Buffers are then as dirty at the start as those of the whole
+    machine, but what a checkpoint writes of them takes the whole interval. That is a k-th of the writes, for each second.
 """
 import math
 from typing import NamedTuple
@@ -166,9 +166,9 @@ def _worked_innodb(machine: Scenario, tps: float) -> Scenario:
 
 def at_work(machine: Scenario, k: float, tps: float, n: float | None, values: dict, seed: int,
             max_transactions: int = MAX_TRANSACTIONS) -> tuple[float, float]:
-    """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`; and how
-    many pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if
-    log ends that time."""
+    """Rules 3 and 5: transactions a second in the second of two groups, of the machine made smaller by `k`. Then how many
+    pages a checkpoint writes for each, if it does not keep up; else 0. `n`: transactions between checkpoints, if log ends
+    that time."""
     scale, pace = groups_scale(machine, k, tps, max_transactions), 0.0
     seconds = max(2 * group_seconds(machine) / scale, PILOT / tps)
     if not group_seconds(machine):
@@ -260,7 +260,7 @@ def interval(machine: Scenario, values: dict, pilot: machines.Outcome) -> tuple[
 
 
 def transactions_in(distance: float, scale: int, pilot: machines.Outcome) -> float:
-    """Transactions whose log is `distance` B. Pages are hit at random, so that their images become rarer: of P pages, n
+    """Transactions whose log is `distance` B. Pages are hit at random, so that their images become rarer. Of P pages, n
     transactions log P (1 - exp(-a n / P)) images, where a transaction of the pilot logged a."""
     pages, commits = machines.PAGES_OF_A_BRANCH * scale, pilot.counts["commits"]
     images = max(pilot.counts["images"], 1e-9) / commits

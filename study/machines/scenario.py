@@ -132,9 +132,9 @@ class Scenario(Section):
                                  "out or choose zfs")
 
 
-# From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras): that of Linux, and the
-# older one that FreeBSD had in the same year (10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14 from November
-# 2023).
+# From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras). There is that of Linux,
+# and the older one that FreeBSD had in the same year. That is 10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14
+# from November 2023.
 ERAS_OF_LINUX: dict[str, dict[float | str, str]] = {
                  "postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021",
                               16: "openzfs"},
@@ -231,8 +231,8 @@ def of(content: dict, name: str = "scenario") -> Scenario:
 
 
 def sentence(name: str, error: ValidationError, within: str = "") -> str:
-    """What is wrong as one sentence: file, entry, value, what is allowed; all of it, but that something is missing only if
-    that is all: a word mistyped is not missing. `within`: the entry that was read."""
+    """What is wrong as one sentence: file, entry, value, what is allowed. It tells all of it, but that something is missing
+    only if that is all: a word mistyped is not missing. `within`: the entry that was read."""
     complaints = error.errors()
     several = [complaint for complaint in complaints if complaint["type"] != "missing"]
     in_words = [_in_words(complaint, within) for complaint in several or complaints[:1]]

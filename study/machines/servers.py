@@ -152,9 +152,10 @@ _POSTGRES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 _STARTS = {"as loaded": innodb_state.AS_LOADED, "warm": innodb_state.WARM, "cold": innodb_state.COLD,
            "at work": innodb_state.AT_WORK}
 # CPU of a statement apart from its changes, and of a change, against MySQL 5.4. One thread, all in memory: 5.6 has 9 % less
-# point selects a second than 5.1; 5.7 and 8.0 10 and 30 % less than 5.6, and 10 to 20 and 40 to 50 % less writes; little
-# since. 5.5 is taken between. M. Callaghan, "MySQL 5.6: single-threaded, read-only" (2013), "Using sysbench to measure how
-# MySQL performance changes over time" (November 2025). A write is 38 us of statement for 54 of changes: as in priors.toml.
+# point selects a second than 5.1. 5.7 and 8.0 have 10 and 30 % less than 5.6, and 10 to 20 and 40 to 50 % less writes.
+# Little changed since. 5.5 is taken between. M. Callaghan, "MySQL 5.6: single-threaded, read-only" (2013), "Using sysbench
+# to measure how MySQL performance changes over time" (November 2025). A write is 38 us of statement for 54 of changes: as in
+# priors.toml.
 RELEASES = {"5.4.0": (1, 1), "5.4.2": (1, 1), "5.5": (1.05, 1.05), "5.6": (1.10, 1.15), "5.7": (1.22, 1.41),
             "8.0": (1.57, 2.4), "8.4": (1.57, 2.4)}
 _INNODB: dict[str, tuple[str, Callable[[Any], Any]]] = {

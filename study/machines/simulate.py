@@ -98,8 +98,8 @@ def known(scenarios: list[Scenario], experiment: str = "predict") -> Known:
 # --- file systems ---------------------------------------------------------------------------------------------------------
 
 def arc_max_bytes(machine: Scenario, values: dict | None = None) -> int:
-    """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of
-    it; less if buffers and processes need the rest."""
+    """What is left of memory for the ARC: zfs_arc_max, or all but 1 GiB and at least 3/4 (Solaris), or half (Linux), of it.
+    It is less if buffers and processes need the rest."""
     memory, buffers = machine.host.memory_gib * GIB, buffer_bytes(machine, values)
     others = OTHER_BYTES / (values or {}).get("time_scale", 1)      # as the rest of a machine that is smaller
     limit = memory / 2 if system(machine) == "linux" else max(memory * 3 / 4, memory - GIB)
@@ -281,8 +281,8 @@ def device_series(place: Both) -> dict:
 
 
 def device_counts(place: Both, since: float = 0) -> dict:
-    """Per group of devices (data, log, cache; those of the database's own log: its data, its log, its cache): what they
-    served, {reads, read_bytes, writes, written_bytes}."""
+    """What each group of devices served, {reads, read_bytes, writes, written_bytes}. The groups are data, log, cache, and of
+    the database's own log its data, its log, its cache."""
     if place.ufs:
         return {group: {name: int(since_second(row, since)) for name, row in rows.items()}
                 for group, rows in ufs.device_series(place.ufs).items()}

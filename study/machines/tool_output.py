@@ -90,8 +90,8 @@ def _path(device: dict) -> str:
 
 
 def disk_of(name: str, of: list[Disk]) -> Disk | None:
-    """The disk that a pool's device of that name is of: by its path, by an id of its partition, or by the serial number in
-    its name."""
+    """The disk that a pool's device of that name is of. It is known by its path, by an id of its partition, or by the serial
+    number in its name."""
     last = name.rsplit("/", 1)[-1]
     candidates = {name, f"/dev/{last}", last, PARTITION.sub("", name), f"/dev/{PARTITION.sub('', last)}"}
     return next((disk for disk in of if candidates & disk.names.keys()

@@ -20,8 +20,8 @@ N_IOS = 2**19                   # on their way at most: 4 GiB of pages
 
 def store(machine: Scenario, values: dict, devices: dict, files: np.ndarray, kinds: list[int], n_processes: int, seed: int,
           n_seconds: int) -> Ufs:
-    """`devices`: parameters of those of the pool and, if there is one, of the log's pool; `files`: see
-    model.simulations.database_server; `kinds`: of the tables' files, as model.databases.postgres.toolkit has them."""
+    """`devices`: parameters of those of the pool and, if there is one, of the log's pool. `files`: see
+    model.simulations.database_server. `kinds`: of the tables' files, as model.databases.postgres.toolkit has them."""
     if "interlace_kib" not in values:
         raise ValueError("UFS is simulated in the tests of June 2008 only, since no range is given for it elsewhere; choose "
                          "zfs")
