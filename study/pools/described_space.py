@@ -10,8 +10,8 @@ put in random order with allocated space between them, cut at random:
 
 `smaller` makes one too large to be made a fraction of itself.
 
-*Fragmentation*, 0 to 100 %, is that of OpenZFS: each free byte counts by the power of two of its segment: in full below
-2 KiB, half at 128 KiB, not at all from 16 MiB on (metaslab.c, zfs_frag_table).
+*Fragmentation*, 0 to 100 %, is that of OpenZFS. Each free byte counts by the power of two of its segment (metaslab.c,
+zfs_frag_table). It counts in full below 2 KiB, half at 128 KiB, not at all from 16 MiB on.
 """
 from collections.abc import Sequence
 
@@ -179,7 +179,7 @@ def mean_length(percent: float, sector_bytes: int = SECTOR_BYTES) -> float:
 
 
 def of_geometric(mean: float, sector_bytes: int = SECTOR_BYTES) -> float:
-    """Fragmentation of lengths that end with each sector with probability p: of the bytes, (1 - p)^(k - 1) (1 + (k - 1) p)
+    """Fragmentation of lengths that end with each sector with probability p. Of the bytes, (1 - p)^(k - 1) (1 + (k - 1) p)
     are in segments of k sectors or more."""
     weights = np.array(WEIGHTS[sector_bytes.bit_length() - 1 - FIRST_POWER:])
     p, k = sector_bytes / mean, 2.0 ** np.arange(1, len(weights))

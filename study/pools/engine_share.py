@@ -2,15 +2,15 @@
 
 It is served if the choice depends on nothing but the free space. Where several free segments overlap the place of a cursor,
 the exact rule takes the one nearest to the root of its tree. How such a tree looks depends on all that was ever put into it
-and taken out, and bitmaps cannot tell: these choices are counted as not served.
+and taken out, and bitmaps cannot tell. These choices are counted as not served.
 
 A block of one unit overlaps one segment at most, and is always served. In a pool of mirrors a record of 4 KiB is such a
 block. What is not served in such a pool are larger blocks: indirect blocks, log blocks, records of redo. In other pools
 a record takes several units, so that it can be a record, too. For instance 4 KiB take twelve sectors of RAID-Z with
 double parity, in units of three.
 
-    engine_share.note(of, n_placed, pool, n_bytes)      a pool is done: `of`, what tells it from others, made again or not;
-                                                        n_bytes: what a record takes of a vdev
+    engine_share.note(of, n_placed, pool, n_bytes)      a pool is done: `of`, what tells it from others, made again or not.
+                                                        `n_bytes`: what a record takes of a vdev
     engine_share.metrics()                              over all pools so far, for the run store
 
     with engine_share.noted() as pools:                 what this thread notes within, to be kept
@@ -77,8 +77,8 @@ def restore(pools: Iterable[dict[str, Any]]) -> None:
 
 
 def metrics() -> pd.DataFrame:
-    """Name, value, unit: blocks placed in all pools, those not served, and the share of the others; the same of the pools in
-    which a record takes several units."""
+    """Name, value, unit: blocks placed in all pools, those not served, and the share of the others. Then the same of the
+    pools in which a record takes several units."""
     several = [share for share in _POOLS.values() if not share.by_units]
     rows = []
     for name, pools in (("all", _POOLS.values()), ("several", several)):

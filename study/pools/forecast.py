@@ -5,11 +5,11 @@ in it.
     forecast.of_slabs(described_space.alike(0.8, 40, …), record_bytes=8192)    from a fill and a fragmentation
 
 Each top-level vdev is taken by itself. Its metaslabs have the free space that they had when zdb was run, at places made up
-to the description; transaction groups of records are allocated in them under the rules of an era, and nothing is freed
-meanwhile. So this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted
-as if a group waited for its disk as a whole: an upper bound. A vdev is taken as a disk or a mirror of disks: zdb does
-not say which are RAID-Z, and parity is left out. Where no segment is long enough for a record, ZFS cuts it up (gang
-blocks, `model.zfs.metaslab.gang`), and so does this.
+to the description. Transaction groups of records are allocated in them under the rules of an era, and nothing is freed
+meanwhile. So this is what the next writes meet, not what the pool will be like in a month. Blocks per I/O are counted as if
+a group waited for its disk as a whole: an upper bound. A vdev is taken as a disk or a mirror of disks: zdb does not say
+which are RAID-Z, and parity is left out. Where no segment is long enough for a record, ZFS cuts it up (gang blocks,
+`model.zfs.metaslab.gang`), and so does this.
 
 `zdb -m` has no histogram, and tells nothing of how free space is cut up. There are two forecasts then: of holes of one
 record each, and of one hole in each metaslab. What is true lies between them.

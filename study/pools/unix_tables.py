@@ -1,12 +1,12 @@
 """Partition tables as other tools print them than fdisk: a function for each, of the whole text.
 
-    of_dump(text)       `sfdisk -d`: NAME : start= 63, size= 208782, Id=83
-    of_print(text)      `parted DISK unit s print`, for people: number, start, end, size, each with its unit
-    of_gdisk(text)      `gdisk -l`, `sgdisk -p`: number, start and end in sectors, size, code of four digits
-    of_gpart(text)      `gpart show` of FreeBSD: start, length, number or name, type, (size)
-    of_gpart_list(text) `gpart list` of FreeBSD: a line for each fact of a partition, offsets in bytes
+    of_dump(text)           `sfdisk -d`: NAME : start= 63, size= 208782, Id=83
+    of_print(text)          `parted DISK unit s print`, for people: number, start, end, size, each with its unit
+    of_gdisk(text)          `gdisk -l`, `sgdisk -p`: number, start and end in sectors, size, code of four digits
+    of_gpart(text)          `gpart show` of FreeBSD: start, length, number or name, type, (size)
+    of_gpart_list(text)     `gpart list` of FreeBSD: a line for each fact of a partition, offsets in bytes
     of_parted_util(text)    `partedUtil getptbl` of ESXi: number, start and end in sectors, type, attribute
-    of_prtvtoc(text)    `prtvtoc` of Solaris: slice, tag, flags, first sector, count, last sector
+    of_prtvtoc(text)        `prtvtoc` of Solaris: slice, tag, flags, first sector, count, last sector
 
 Each gives partitions, and what is wrong. A row that is cut or does not agree with itself is refused, not left out.
 Words are not read, as parted has them in the user's language.

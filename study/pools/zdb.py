@@ -4,16 +4,16 @@ Three forms are known, all read the same way (formats: zdb.c of onnv_69 to onnv_
 
     2006 to 2008    lines of offset (hexadecimal), space map object and free space below a vdev
     2009 and 2010   `metaslab N offset … spacemap … free …`; with -mm below each `segments N maxsize … freepct …%`
-    today           the same; with -mm a histogram of the free segments on disk and the fragmentation; with -mmm
-                    segments, largest and a histogram of those in memory, which is taken if there is one
+    today           the same. With -mm a histogram of the free segments on disk and the fragmentation. With -mmm segments,
+                    largest and a histogram of those in memory, which is taken if there is one
 
-A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here: its
+A vdev with a purpose of its own (`vdev 1   special`, `dedup`, `log`) takes no data of the kind that is asked about here. Its
 metaslabs are read, but not sized. (zdb of 2010 and before does not say which vdev is a log.)
 
-Where changes wait in log space maps (OpenZFS 2.0 and later), `free` is without them. What is in memory is with them, and
-so is the histogram on disk: metaslab_sync writes it anew from memory. Each is held to its own account: so much is free
-as the histogram (and the percentage in memory) allow, and as was printed if that is within. Elsewhere a histogram that
-has more than is free was damaged. One that has less may be of an old release, which leaves out what was freed last.
+Where changes wait in log space maps (OpenZFS 2.0 and later), `free` is without them. What is in memory is with them, and so
+is the histogram on disk: metaslab_sync writes it anew from memory. Each is held to its own account. So much is free as the
+histogram (and the percentage in memory) allow, and as was printed if that is within. Elsewhere a histogram that has more
+than is free was damaged. One that has less may be of an old release, which leaves out what was freed last.
 
 A text that ends within a histogram has less in it than is free. Where the others end with `smp_alloc`, that is seen.
 
