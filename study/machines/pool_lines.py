@@ -11,6 +11,7 @@ from study.machines.tool_output import Disk, Space, Vdev
 
 KIB = 2**10
 SMALLER = 0.97                      # of the sheet's capacity, below which use_gib is written
+DRAID = re.compile(r"draid([123]):(\d+)d:(\d+)c:(\d+)s")
 RAID = {"raid1": ("mirror", None), "raid10": ("mirror", 2), "raid5": ("raidz1", None), "raid6": ("raidz2", None)}
 
 
@@ -65,20 +66,28 @@ def _devices(section: str, vdevs: list[Vdev], disks: list[Disk], source: str) ->
     """The commonest shape of vdevs, and the commonest drive, stand for all."""
     (kind, width), n = Counter((vdev.kind, len(vdev.devices)) for vdev in vdevs).most_common(1)[0]
     names = [name for vdev in vdevs for name in vdev.devices]
-    layout, others = _layout(kind), len(vdevs) - n
+    others, seen = len(vdevs) - n, f"{source}: {n} x {kind}" + f" of {width}" * (width > 1)
+    layout, width, groups = _nearest(kind, width)
     held = section.rsplit(".", 1)[-1]
     if (held, layout) == ("cache", "mirror") or (held == "log" and layout in PARITY):
         layout, width = "stripe", 1
     made = _drives(section, names, disks)
-    made.append(Line(section, "count", width * n, f"{source}: {n} x {kind}" + f" of {width}" * (width > 1)))
-    made.append(Line(section, "layout", layout, source if layout == kind or kind == "disk" else
-                     f"{source} says {kind}, which is not simulated; this is nearest"))
-    made += [Line(section, "width", width, source)] * (layout != "stripe")
+    made.append(Line(section, "count", width * n * groups, seen))
+    why = source if layout == kind or kind == "disk" else (
+        f"{source} says {kind}, which is not simulated; nearest is {n * groups} x {layout}" + f" of {width}" * (width > 1))
+    made.append(Line(section, "layout", layout, why))
+    made += [Line(section, "width", width, why)] * (layout != "stripe")
     return made + [Line(section, "", None, f"seen, not simulated: {others} more vdevs of another shape")] * bool(others)
 
 
-def _layout(kind: str) -> str:
-    return {"disk": "stripe", "indirect": "stripe"}.get(kind) or kind.replace("draid", "raidz")
+def _nearest(kind: str, width: int) -> tuple[str, int, int]:
+    """Layout, width and number of the vdevs that are simulated for one of so many devices. Of dRAID with D data and P parity
+    devices a group, C children and S spares these are as many as it has the I/Os of: (C - S) / (D + P), rounded down, by
+    zpoolconcepts(7)."""
+    if match := DRAID.fullmatch(kind):
+        parity, data, children, spares = map(int, match.groups())
+        return f"raidz{parity}", data + parity, max(1, (children - spares) // (data + parity))
+    return {"disk": "stripe", "indirect": "stripe"}.get(kind) or kind.partition(":")[0].replace("draid", "raidz"), width, 1
 
 
 def _drives(section: str, names: list[str], disks: list[Disk]) -> list[Line]:

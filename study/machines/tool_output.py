@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 ROLES = {"logs": "log", "cache": "cache", "special": "special", "dedup": "dedup", "spares": "spare"}
 LEAF = re.compile(r"(?P<indent>(?:\t| {8})(?: {2})*)(?P<name>\S+)(?:\s.*)?")
-GROUP = re.compile(r"(mirror|raidz[123]?|draid[123]?|indirect)(?:[:-].*)?")
-STAND_IN = re.compile(r"(replacing|spare)-\d+")     # several devices in the place of one
+GROUP = re.compile(r"(mirror|raidz[123]?|draid[123]?(?::\w+)*|indirect)(?:-\d+)?")     # draid2-0-1 is a spare within one
+STAND_IN = re.compile(r"(replacing|spare)(-\d+)?")   # several devices in the place of one; without a number up to 2010
 PARTITION = re.compile(r"(?<=\d)p\d+$|(?<=[a-z])\d+$|-part\d+$")
 SHORTEST_SERIAL = 6                                 # that is looked for within a name
 OLD_COLUMNS = 10                                    # of `zpool list`; 11 since 0.8, with CKPOINT
@@ -41,7 +41,7 @@ class Disk(NamedTuple):
 class Vdev(NamedTuple):
     """A top-level vdev, a log device, a cache device, a spare."""
     role: str                   # data, log, cache, special, dedup, spare
-    kind: str                   # disk, mirror, raidz1, raidz2, raidz3, draid1, indirect
+    kind: str                   # disk, mirror, raidz1, raidz2, raidz3, draid2:4d:11c:1s, indirect
     devices: tuple[str, ...]
 
 
@@ -120,15 +120,19 @@ def pools(zpool_status: str) -> dict[str, list[Vdev]]:
             place = place if depth > place else 0
             if depth == 0:
                 role = ROLES.get(name, "data")
-            elif STAND_IN.fullmatch(name):
-                place = depth
+            elif place:
+                _name_stand_in(vdevs[pool], name)
+            else:
+                place = depth if STAND_IN.fullmatch(name) else 0
                 _add(vdevs[pool], role, depth, name)
-            elif not place:
-                _add(vdevs[pool], role, depth, name)
-            elif STAND_IN.fullmatch(vdevs[pool][-1].devices[-1]):
-                last = vdevs[pool][-1]
-                vdevs[pool][-1] = last._replace(devices=(*last.devices[:-1], name))
     return vdevs
+
+
+def _name_stand_in(vdevs: list[Vdev], name: str) -> None:
+    """Call the last device by that name, if it has none yet: a stand-in may hold further ones before its first device."""
+    *others, last = vdevs[-1].devices
+    if STAND_IN.fullmatch(last) and not STAND_IN.fullmatch(name):
+        vdevs[-1] = vdevs[-1]._replace(devices=(*others, name.removesuffix("/old")))
 
 
 def _add(vdevs: list[Vdev], role: str, depth: int, name: str) -> None:

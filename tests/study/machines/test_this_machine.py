@@ -1,7 +1,8 @@
 """What tools print of a machine, and the scenario that is made of it.
 
 `tools/` holds outputs in the formats of lsblk 2.31 and 2.38, ZFS 0.7 and 2.2, and PostgreSQL 15; the last was recorded. The
-machines are made up: two mirrors of NVMe drives, RAID-Z2 of SATA disks, a virtual machine, two SAS disks under md.
+machines are made up: two mirrors of NVMe drives, RAID-Z2 of SATA disks, a virtual machine, two SAS disks under md. Two pools
+have spares at work: dRAID of OpenZFS 2.2, as in issue 16547 of openzfs/zfs, and mirrors of OpenSolaris b111.
 """
 import tomllib
 from pathlib import Path
@@ -42,6 +43,7 @@ MACHINES = {
     "md-raid1": Seen({"lsblk": printed("md-raid1.lsblk.json")}, dict(MISSING)),
     "freebsd": Seen({"zpool status": printed("freebsd.zpool-status.txt"), "uname": "FreeBSD"}, {
         "lsblk": "lsblk is not there"}),
+    "draid": Seen({"zpool status": printed("draid.zpool-status.txt"), "uname": "Linux"}, {"lsblk": "lsblk is not there"}),
 }
 
 
@@ -88,6 +90,20 @@ def test_a_disk_that_is_being_replaced_counts_once():
     assert (data.kind, len(data.devices)) == ("raidz2", 6)
     assert data.devices[-1].endswith("wwn-0x5000cca25315a6ba-part1")
     assert (log.role, cache.role) == ("log", "cache")
+
+
+def test_stand_ins_within_stand_ins_are_one_device():
+    data, special, *spares = tool_output.pools(printed("draid.zpool-status.txt"))["tank20"]
+    assert (data.kind, len(data.devices)) == ("draid2:4d:17c:2s", 17)
+    assert data.devices[4:8] == ("/dev/sde1", "8342734123451", "/dev/sdg1", "/dev/sdh1")
+    assert special == Vdev("special", "mirror", ("/dev/nvme0n1p1", "/dev/nvme1n1p1"))
+    assert spares == [Vdev("spare", "disk", (name,)) for name in ("draid2-0-0", "draid2-0-1", "/dev/sdr1")]
+
+
+def test_stand_ins_had_no_number_up_to_2010():
+    assert tool_output.pools(printed("replacing.zpool-status.txt"))["old"] == [
+        Vdev("data", "mirror", ("c0t0d0s0", "c0t1d0s0")), Vdev("data", "mirror", ("c0t2d0s0", "c0t3d0s0")),
+        Vdev("spare", "disk", ("c0t7d0s0",))]
 
 
 @pytest.mark.parametrize(("name", "path"), [
@@ -183,6 +199,16 @@ def test_raidz2_without_a_database_takes_the_data_set_that_is_named():
     assert "zfs get says none, which is not simulated" in text
     assert "# not seen: SHOW ALL: psql is not there" in text
     assert made("raidz2")[0].files.record_kib == 128        # of the pool itself
+
+
+def test_draid_is_as_many_groups_as_it_has_the_ios_of():
+    """By zpoolconcepts(7): (children - spares) / (data + parity), rounded down."""
+    machine, text = made("draid")
+    data = machine.pool.data
+    assert (data.layout, data.width, data.count) == ("raidz2", 6, (17 - 2) // (4 + 2) * 6)
+    assert "1 x draid2:4d:17c:2s of 17" in text
+    assert "draid2:4d:17c:2s, which is not simulated; nearest is 2 x raidz2 of 6" in text
+    assert "not simulated: 3 spare in tank20" in text
 
 
 def test_a_pool_is_as_full_as_zpool_list_says_if_free_space_can_be_so():
