@@ -125,7 +125,7 @@ def _without_prefix(name: str, value: object) -> tuple[str, object]:
     (MySQL's manual, "Program Option Modifiers"). Some variables begin so themselves, as skip_name_resolve."""
     written = name.lower().replace("-", "_")
     name = written.removeprefix("loose_")
-    if name != written and not _is_known("innodb", name) and PREFIX.fullmatch(name) is None:
+    if name != written and not is_known("innodb", name) and PREFIX.fullmatch(name) is None:
         return written, value
     match = PREFIX.fullmatch(name)
     if match is None or name in settings_without_effect.NEAREST:
@@ -139,11 +139,12 @@ def _without_prefix(name: str, value: object) -> tuple[str, object]:
 
 def split(database: str, shown: dict[str, str]) -> tuple[dict[str, str], int]:
     """Of what a server shows, the settings that are known here, and how many others there are: all names are genuine."""
-    known = {name: value for name, value in shown.items() if _is_known(database, name.lower())}
+    known = {name: value for name, value in shown.items() if is_known(database, name.lower())}
     return known, len(shown) - len(known)
 
 
-def _is_known(database: str, name: str) -> bool:
+def is_known(database: str, name: str) -> bool:
+    """Whether a setting is simulated, or known to have no effect here."""
     return name in KNOWN[database][1] or name in settings_without_effect.NEAREST or bool(unfelt(database, name))
 
 

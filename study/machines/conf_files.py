@@ -6,8 +6,9 @@
     [mysqld]                    my.cnf: only sections of the server are read
     skip-log-bin                my.cnf: a name alone is on
     ALTER SYSTEM SET name = 'x';    statements: study/machines/conf_statements.py
-    -c name=x, --name=x         options of the server, one a line, also as a list of a compose file
-    command: …, parameters: …   of a compose file or an operator: study/machines/conf_yaml.py
+    docker run … -c name=x      a command, or options of a server: study/machines/conf_command.py
+    - -c name=x                 the same as a list, one a line
+    command: …, parameters: …   of a compose file, an operator, a role of Ansible: study/machines/conf_yaml.py
     name | setting | …          psql, aligned or not; a table of mysql, with bars at both ends or of tabs
     -[ RECORD 1 ]               psql's \\x, and mysql's \\G: a line for each column
 
@@ -15,12 +16,13 @@ The last of several values of a name counts, as it does for the servers. Files t
 stay in what is returned, as `include_dir`, so that they are named.
 """
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from study import errors, given_files
 from study.errors import UserError
-from study.machines import conf_statements, conf_yaml
+from study.machines import conf_command, conf_statements, conf_yaml
 from study.machines.conf_statements import VALUE
 from study.pools import pasted
 
@@ -31,7 +33,7 @@ OPTION = re.compile(
     r"""["']?(?:-c\s*["']?|--)(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>'[^']*'|"[^"]*"|[^\s"'\\]+))?["']?\s*\\?""")
 ITEM = re.compile(r"""-\s+(?P<text>.*)""")        # of a list of YAML
 IN_LIST = re.compile(r"""["']?(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>[^"']*))?["']?""")
-SEVERAL = re.compile(r"(?:^|\s)(?:-c\s|--)")
+COMMAND = re.compile(r"""(?![a-z][\w.-]*\s*=)(?!--\s).*(?:^|[\s"'=])(?:-c\s*["']?\w|--\w)""")
 MARK = re.compile(r"""["']?-c["']?""")            # its setting is the next item
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
@@ -69,14 +71,14 @@ def read(path: Path) -> Settings:
     except OSError as error:
         raise UserError(str(errors.of_the_system(error))) from None
     _refuse_zfs(lines, path)
+    if any(map(EXPANDED.match, lines)):
+        return Settings(_of_records(lines, path), True)
     try:
-        of_yaml = conf_yaml.settings("\n".join(lines))
+        of_yaml = conf_yaml.settings("\n".join(lines), lambda block: _of_lines(block.splitlines(), path))
     except ValueError as error:
         raise UserError(f"{path.name} {error}") from None
     if of_yaml is not None:
         return Settings(of_yaml, False)
-    if any(map(EXPANDED.match, lines)):
-        return Settings(_of_records(lines, path), True)
     filled = [line.rstrip(" ") for line in lines if line.strip() and not AROUND.match(line)]
     rows = [match for line in filled if (match := ROW.fullmatch(line))]
     if len(rows) >= FEWEST and len(rows) * 2 > len(filled):
@@ -160,7 +162,7 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
     settings: dict[str, str] = {}
     wrong: list[str] = []
     is_of_server = True
-    for n, line in enumerate(map(str.strip, lines), start=1):
+    for n, line in _joined(lines):
         if not line or line[0] in "#;" or line.startswith("-- ") or line == "--":
             continue
         if line[0] == "!":
@@ -179,6 +181,20 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
     return settings
 
 
+def _joined(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Lines without blanks around them and their numbers, from 1. One that a backslash continues is joined with the next."""
+    held, held_at = "", 0
+    for n, line in enumerate(map(str.strip, lines), start=1):
+        held, held_at = f"{held} {line}".strip(), held_at or n
+        if held.endswith("\\"):
+            held = held[:-1].rstrip()
+            continue
+        yield held_at, held
+        held, held_at = "", 0
+    if held:
+        yield held_at, held
+
+
 def _take(settings: dict[str, str], line: str) -> None:
     """Put what a line sets into `settings`. ValueError for one that is none, with a part of a sentence or without."""
     item = ITEM.fullmatch(line)
@@ -188,8 +204,12 @@ def _take(settings: dict[str, str], line: str) -> None:
     if not item and conf_statements.is_of(line):
         conf_statements.apply(settings, line)
         return
-    match = OPTION.fullmatch(text) or (IN_LIST if item else LINE).fullmatch(text)
+    match = OPTION.fullmatch(text)
+    if match is None and not item and COMMAND.match(text):
+        settings |= conf_command.of_line(text)
+        return
+    match = match or (IN_LIST if item else LINE).fullmatch(text)
     if match is None:
-        raise ValueError("has more than one, and they stand one a line" if len(SEVERAL.findall(text)) > 1 else "")
+        raise ValueError("")
     settings.pop(match["name"], None)       # the last counts, also among spellings of one name
     settings[match["name"]] = conf_statements.value_of(match["value"] or "")

@@ -1,117 +1,169 @@
-"""Settings in files of containers and clusters: the command of a service, and parameters that an operator passes on.
+"""Settings in files of containers, clusters and roles: commands of services, parameters, lists and blocks of settings.
 
-    conf_yaml.settings(text)    of a compose file, a Dockerfile's CMD, Patroni's or an operator's YAML; None of another text
+    conf_yaml.settings(text, of_lines)      of a compose file, a Dockerfile's CMD, YAML or JSON; None of another text
 
-    command: postgres -c name=x --other=y       also folded over lines, or as a list
+    command: postgres -c name=x --other=y       also folded over lines, or as a list; args of a container
     CMD ["mysqld", "--name=x"]
     parameters:                                 of Patroni, CloudNativePG and Zalando's operator
       name: x
+    postgresql_config:                          of roles of Ansible, and of groups of parameters
+      - {option: name, value: x}
+    postgresql_shared_buffers: 4GB              a variable of a role, beside others
+    extendedConfiguration: |                    of charts of Helm: lines as in postgresql.conf or my.cnf
+      name = x
 
-Sources: Compose specification, "command"; Dockerfile reference, "CMD"; Patroni's documentation, "YAML Configuration
-Settings".
+Under another key names are taken if one is a setting that is simulated. Then all are, and a name that is none is refused.
+Sources: Compose specification, "command"; Dockerfile reference, "CMD"; Patroni's documentation, "YAML
+Configuration Settings"; README of the role geerlingguy.postgresql; values of the charts of Bitnami.
 """
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
 
-KEY = re.compile(r"^\s*(?:-\s+)?(command|parameters):", re.MULTILINE)
+from study.machines import conf, conf_command
+
+KEY = re.compile(r"^\s*(?:-\s+)?(command|args|parameters):", re.MULTILINE)
 CMD = re.compile(r"^CMD\s+(?=\S)", re.MULTILINE)
-SERVERS = {"postgres", "postmaster", "mysqld", "mysqld_safe", "mariadbd", "mariadbd-safe"}
-NAME = r"[A-Za-z][\w.-]*"
-LONG = re.compile(rf"--(?P<name>{NAME})(?:=(?P<value>.*))?", re.DOTALL)
-SHORT = re.compile(rf"(?P<name>{NAME})\s*=\s*(?P<value>.*)", re.DOTALL)
-VARIABLE = re.compile(r"(?<!\$)\$\{?\w")
-OF_NO_SETTING = {"-D", "-p", "-k", "-h", "-i", "-l", "-N", "-u", "-P"}      # folders, ports, sockets, users, connections
-WITHOUT_VALUE = {"-i", "-l"}
+PLAIN = re.compile(r"[\w./-]+")
+OF_STRINGS = re.compile(r"""\s*(['"])[^'"\n]*\1\s*(?:,\s*(['"])[^'"\n]*\2\s*)*,?\s*""")       # a list without its brackets
+SIMULATED = conf.POSTGRES.keys() | conf.INNODB.keys()
+ANY_NAME = "|".join(sorted(SIMULATED)).replace("_", "[-_]")
+LINE = re.compile(rf"^\s*(?:{ANY_NAME})\s*=", re.MULTILINE)
+OPTION = re.compile(rf"(?:-c\s*|--)?(?:{ANY_NAME})\s*=")
+NAMES = ("option", "key", "name", "parameter", "setting", "variable", "ParameterName")
+VALUES = ("value", "val", "ParameterValue")
+MODULES = ("postgresql_set", "mysql_variables", "lineinfile")           # of Ansible: a task has one setting
+OF_A_ROLE = re.compile(r"(?P<server>postgres(?:ql)?|pg|mysql|mariadb)_+(?P<name>\w+)")
 # Where Patroni has parameters: those for the cluster, and those of this server, which count.
 OF_PATRONI = ("bootstrap.dcs.postgresql.parameters", "postgresql.parameters")
 
 
-def settings(text: str) -> dict[str, str] | None:
-    """By name. None if no command of a server with options and no parameters are in it. ValueError, a part of a sentence, if
-    they are of several services or cannot be read."""
+def settings(text: str, of_lines: Callable[[str], dict[str, str]]) -> dict[str, str] | None:
+    """By name. None if no command of a server with options and no parameters are in it; ValueError, a part of a sentence, if
+    they are of several services or cannot be read. `of_lines` reads postgresql.conf and my.cnf."""
     text = text.replace("\\\n", " ")
     lines = [line for line in text.splitlines() if CMD.match(line)]
-    if not KEY.search(text) and not lines:
-        return None
     of_yaml = "\n".join(CMD.sub("command: ", line) for line in lines) or text
     try:
-        content = list(yaml.load_all(of_yaml, Loader=yaml.BaseLoader))
+        content = list(yaml.load_all(f"[{of_yaml}]" if OF_STRINGS.fullmatch(of_yaml) else of_yaml, Loader=yaml.BaseLoader))
     except (yaml.YAMLError, RecursionError) as error:
+        if not KEY.search(of_yaml):
+            return None
         where = getattr(error, "problem_mark", None)
         raise ValueError("has a command or parameters, but is no YAML" + (f" from line {where.line + 1} on" if where else "")
                          + "; give the file whole, or its options one a line") from None
-    given = {place: read for place, read in _all(content, "") if read}
+    given: dict[str, dict[str, str]] = {}
+    visited: set[int] = set()
+    for place, read in (part for document in content for part in _all(document, "", of_lines, visited)):
+        if read and read not in given.values():
+            given[f"{place or 'a list'}{' (again)' * (place in given)}"] = read
     if set(given) == set(OF_PATRONI):
         return given[OF_PATRONI[0]] | given[OF_PATRONI[1]]
-    different = [place for i, (place, read) in enumerate(given.items()) if read not in list(given.values())[:i]]
-    if len(different) > 1:
-        raise ValueError(f"has settings in several places, {' and '.join(different)}; give that of the database alone")
-    return given[different[0]] if different else None
+    if len(given) > 1:
+        raise ValueError(f"has settings in several places, {' and '.join(given)}; give that of the database alone")
+    if not given and any(map(_is_mapping, content)):
+        raise ValueError("is YAML without a command of a server, its parameters, or a setting that is simulated; give what "
+                         "the database reads, or what SHOW ALL prints")
+    return next(iter(given.values()), None)
 
 
-def _all(content: Any, place: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """What each command of a server and each `parameters` of one sets, with where it stands."""
+def _is_mapping(content: Any) -> bool:
+    """Whether it has keys, which a line of postgresql.conf with a colon in quotes is no case of."""
+    inner = content if isinstance(content, list) else [content]
+    return any(isinstance(part, dict) and part and all(map(PLAIN.fullmatch, part)) for part in inner)
+
+
+def _all(content: Any, place: str, of_lines: Callable[[str], dict[str, str]],
+         visited: set[int]) -> Iterator[tuple[str, dict[str, str]]]:
+    """What each part sets, with where it stands. An alias of a part that was `visited` is no other part."""
+    if id(content) in visited:
+        return
+    if isinstance(content, list | dict):
+        visited.add(id(content))
     if isinstance(content, list):
-        for part in content:
-            yield from _all(part, place)
+        yield place, (made := _of_list(content))
+        for part in [] if made else content:
+            yield from _all(part, place, of_lines, visited)
     elif isinstance(content, dict):
+        yield place, _of_names({name: value for name, value in content.items() if isinstance(value, str)})
         for key, value in content.items():
             here = f"{place}.{key}".strip(".")
-            if key == "command" and isinstance(value, str | list):
-                yield here, _of_command(_words(value))
+            if key in ("command", "args") and isinstance(value, str | list):
+                yield here, _of_command(value, content.get("image"))
             elif key == "parameters" and isinstance(value, dict) and place.rpartition(".")[2] in ("", "postgresql"):
-                yield here, {name: written for name, written in value.items() if isinstance(written, str)}
+                yield here, {name: conf_command.checked(name, written) for name, written in value.items()
+                             if isinstance(written, str)}
+            elif isinstance(value, str) and LINE.search(value):
+                yield here, of_lines(value)
             else:
-                yield from _all(value, here)
+                yield from _all(value, here, of_lines, visited)
 
 
-def _words(command: str | list[Any]) -> list[str]:
-    if isinstance(command, list):
-        return [str(word) for word in command]
-    try:
-        return shlex.split(command)
-    except ValueError:
-        raise ValueError("has a command with a quotation that does not end; give it whole") from None
+def _of_command(command: str | list[Any], image: Any) -> dict[str, str]:
+    """Options of a server; none if the image is of another program."""
+    words = [str(word) for word in command] if isinstance(command, list) else conf_command.split(command)
+    is_of_another = isinstance(image, str) and not conf_command.IMAGE.fullmatch(image)
+    return {} if is_of_another and (not words or words[0].startswith("--")) else conf_command.of_words(words)
 
 
-def _of_command(words: list[str]) -> dict[str, str]:
-    """Options of a server among the words of its command, a name alone is on; nothing of another program's."""
-    at = next((i for i, word in enumerate(words[:3]) if word.rpartition("/")[2] in SERVERS), None)
-    if at is None and not (words and words[0].startswith("-")):
-        return {}
-    made: dict[str, str] = {}
-    rest = iter(words[0 if at is None else at + 1:])
-    last, not_read = "", []     # an option whose value may be the next word
-    for word in rest:
-        match = LONG.fullmatch(word)
-        if word == "-c" or (not match and word.startswith("-c")):
-            written = word[2:] or next(rest, "")
-            match, last = SHORT.fullmatch(written), ""
-            if not match:
-                not_read.append(f"-c {written}".strip())
-                continue
-        elif match:
-            last = match["name"] if match["value"] is None else ""
-        elif last and not word.startswith("-"):
-            made[last], last = word, ""
-            continue
-        else:
-            last = ""
-            if word in OF_NO_SETTING - WITHOUT_VALUE:
-                next(rest, None)
-            elif word[:2] not in OF_NO_SETTING:
-                not_read.append(word)
-            continue
-        if VARIABLE.search(match["value"] or ""):
-            raise ValueError(f"sets {match['name']} to {match['value']}, a variable whose value is not in it; write the "
-                             "value")
-        made.pop(match["name"], None)       # the last counts
-        made[match["name"]] = "on" if match["value"] is None else match["value"]
-    if made and not_read:
-        raise ValueError(f"has a command with {', '.join(not_read)}, which is not read; write it as -c name=value or "
-                         "--name=value")
+def _of_list(parts: list[Any]) -> dict[str, str]:
+    """Of a list of settings in any of their forms; {} of another list."""
+    if parts and all(isinstance(part, str) for part in parts):
+        if any(" - " in part for part in parts):        # of a list whose lines are not below each other
+            return {}
+        if parts[0].startswith("-") or parts[0] in conf_command.SERVERS:
+            return conf_command.of_words(parts) if any(map(OPTION.match, parts)) else {}
+        matches = [conf_command.SHORT.fullmatch(part) for part in parts]
+        return _of_names({match["name"]: match["value"] for match in matches if match}) if all(matches) else {}
+    read = [(part, _of_record(part)) for part in parts]
+    of_tasks = [setting for part, setting in read if setting and _module(part)]
+    made = _of_names(dict(of_tasks or [setting for _, setting in read if setting]))
+    if made and not of_tasks and (
+            others := [part for part, setting in read if not setting and not _is_absent(part)]):
+        raise ValueError(f"has {str(others[0])[:60]} in a list of settings, which is not read; write its name and its value")
     return made
+
+
+def _module(part: Any) -> str | None:
+    """The key of a task's setting."""
+    return next((key for key in part if key.rpartition(".")[2] in MODULES), None) if isinstance(part, dict) else None
+
+
+def _of_record(part: Any) -> tuple[str, str] | None:
+    """Name and value in an entry of a list."""
+    record = part[module] if (module := _module(part)) else part
+    if isinstance(record, str) and module:
+        record = dict(word.partition("=")[::2] for word in conf_command.split(record))
+    if not isinstance(record, dict):
+        return None
+    name = next((record[key] for key in NAMES if key in record), None)
+    value = next((record[key] for key in VALUES if key in record), None)
+    if name is None and isinstance(line := record.get("line"), str) and (match := conf_command.SHORT.fullmatch(line)):
+        name, value = match.groups()
+    if name is None and len(record) == 1:
+        [(name, value)] = record.items()
+    return (name, value) if isinstance(name, str) and isinstance(value, str) and not _is_absent(record) else None
+
+
+def _is_absent(record: Any) -> bool:
+    """Whether an entry takes its setting back."""
+    return isinstance(record, dict) and record.get("state") == "absent"
+
+
+def _of_names(written: dict[str, str]) -> dict[str, str]:
+    """The settings, if at least one of them is simulated."""
+    named = {_name(name): value for name, value in written.items() if not name.endswith("_version")}
+    is_of_server = any(name.replace("-", "_") in SIMULATED for name in named)
+    return {name: conf_command.checked(name, value) for name, value in named.items()} if is_of_server else {}
+
+
+def _name(written: str) -> str:
+    """A setting's own name: charts write it in camel case, and roles put the server's before it."""
+    name = re.sub(r"(?<=[a-z\d])[A-Z]", lambda match: f"_{match[0].lower()}", written)
+    if name.replace("-", "_") in SIMULATED or (name != written and conf.is_known("postgres", name)):
+        return name
+    match = OF_A_ROLE.fullmatch(written)
+    database = "postgres" if match and match["server"][0] == "p" else "innodb"
+    return match["name"] if match and conf.is_known(database, match["name"]) else written

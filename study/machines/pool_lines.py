@@ -81,9 +81,8 @@ def _devices(section: str, vdevs: list[Vdev], disks: list[Disk], source: str) ->
 
 
 def _nearest(kind: str, width: int) -> tuple[str, int, int]:
-    """Layout, width and number of the vdevs that are simulated for one of so many devices. Of dRAID with D data and P parity
-    devices a group, C children and S spares these are as many as it has the I/Os of: (C - S) / (D + P), rounded down, by
-    zpoolconcepts(7)."""
+    """Layout, width and number of the vdevs that are simulated for one of so many devices. dRAID has the I/Os of so many
+    groups as its devices without spares make, rounded down: zpoolconcepts(7)."""
     if match := DRAID.fullmatch(kind):
         parity, data, children, spares = map(int, match.groups())
         return f"raidz{parity}", data + parity, max(1, (children - spares) // (data + parity))

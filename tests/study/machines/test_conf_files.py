@@ -1,4 +1,5 @@
 """Settings out of postgresql.conf, my.cnf and what servers show, as they stand in real files."""
+import itertools
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,118 @@ def test_what_is_elsewhere_in_a_scenario_or_not_alone_is_one_sentence(tmp_path, 
     assert "\n" not in str(error.value)
 
 
+ROLE = """- hosts: db
+  vars:
+    postgresql_version: "16"
+    postgresql_users: [{name: app}]
+    postgresql_global_config_options:
+      - option: unix_socket_directories
+        value: '{{ postgresql_unix_socket_directories | join(",") }}'
+      - {option: fsync, state: absent}
+      - option: shared_buffers
+        value: 4GB
+"""
+CHART = """postgresql:
+  image: {tag: 16.2.0}
+  primary:
+    extendedConfiguration: |-
+      max_connections = 100
+      shared_buffers = 1GB    # a quarter
+    pgHbaConfiguration: |-
+      local all all trust
+    persistence: {size: 8Gi}
+"""
+POD = """spec:
+  containers:
+    - name: metrics
+      image: prometheuscommunity/postgres-exporter:v0.15
+      args: ["postgres_exporter", "--log.level=warn"]
+    - name: proxy
+      image: envoyproxy/envoy:v1.30
+      args: ["--concurrency=2"]
+    - name: db
+      image: docker.io/timescale/timescaledb:2.15-pg16
+      args: ["-c", "shared_buffers=1GB", "-c", "max_connections=200"]
+"""
+
+
+@pytest.mark.parametrize(("text", "settings"), [
+    (ROLE, {"unix_socket_directories": '{{ postgresql_unix_socket_directories | join(",") }}', "shared_buffers": "4GB"}),
+    ("---\npostgresql_conf:\n- key: max_connections\n  val: 80\n- key: shared_buffers\n  val: \"4GB\"\n",
+     {"max_connections": "80", "shared_buffers": "4GB"}),
+    ("postgresql_server_conf:\n  shared_buffers: 1GB\n  wal_level: \"'replica'\"\n",
+     {"shared_buffers": "1GB", "wal_level": "replica"}),
+    ("postgresql_version: 16\npostgresql_shared_buffers: 32GB\npostgresql_max_wal_size: 2GB\n",
+     {"shared_buffers": "32GB", "max_wal_size": "2GB"}),
+    ("mysql_innodb_buffer_pool_size: 4G\nmysql_sync_binlog: 0\n", {"innodb_buffer_pool_size": "4G", "sync_binlog": "0"}),
+    ("- shared_buffers: 4GB\n- fsync: off\n", {"shared_buffers": "4GB", "fsync": "off"}),
+    ("- name: Set it\n  community.postgresql.postgresql_set:\n    name: shared_buffers\n    value: 4GB\n- name: Restart\n"
+     "  service: {name: postgresql, state: restarted}\n- postgresql_set: name=max_wal_size value=16GB\n",
+     {"shared_buffers": "4GB", "max_wal_size": "16GB"}),
+    ("- lineinfile:\n    path: '{{ conf }}'\n    line: '{{ item.line }}'\n  loop:\n"
+     "    - {regexp: '^#?fsync =', line: fsync = off}\n    - {regexp: '^#?jit =', line: jit = off}\n",
+     {"fsync": "off", "jit": "off"}),
+    (CHART, {"max_connections": "100", "shared_buffers": "1GB"}),
+    ("postgresqlExtendedConf:\n  sharedBuffers: 500MB\n  maxConnections: 500\n",
+     {"shared_buffers": "500MB", "max_connections": "500"}),
+    ("mysql:\n  primary:\n    configuration: |-\n      [mysqld]\n      innodb_io_capacity=200\n      [client]\n"
+     "      port=3306\n", {"innodb_io_capacity": "200"}),
+    (POD, {"shared_buffers": "1GB", "max_connections": "200"}),
+    ("  command:\n    - postgres\n    - -c max_connections=80   # DOWN from 100\n    - -c shared_buffers=96MB\n",
+     {"max_connections": "80", "shared_buffers": "96MB"}),
+    ('command: ["postgres -c shared_buffers=1GB -c fsync=off"]\n', {"shared_buffers": "1GB", "fsync": "off"}),
+    ('command: ["postgres", "-c shared_buffers=1GB -c fsync=off"]\n', {"shared_buffers": "1GB", "fsync": "off"}),
+    ("command: sh -c 'exec postgres -c fsync=off'\n", {"fsync": "off"}),
+    ("db:\n  command: postgres -c log_min_duration_statement=${MS:-100} -c fsync=off\n",
+     {"log_min_duration_statement": "${MS:-100}", "fsync": "off"}),
+    ('["-c", "shared_buffers=1GB", "-c", "fsync=off"]\n', {"shared_buffers": "1GB", "fsync": "off"}),
+    ('{"shared_buffers": "1GB",\n "fsync": "off"}\n', {"shared_buffers": "1GB", "fsync": "off"}),
+    ('"shared_buffers = 1GB",\n"fsync = off",\n', {"shared_buffers": "1GB", "fsync": "off"}),
+    ("- shared_buffers=1GB\n      - fsync=off\n", {"shared_buffers": "1GB", "fsync": "off"})])
+def test_settings_of_roles_and_charts_are_read(tmp_path, text, settings):
+    """As in READMEs of Ansible's roles, values of Bitnami's charts, compose files and manifests of Kubernetes."""
+    assert read(tmp_path, text) == settings
+
+
+@pytest.mark.parametrize("text", [
+    "-c shared_buffers=1GB -c fsync=off\n", "'-c shared_buffers=1GB -c fsync=off'\n",
+    '-c "shared_buffers=1GB" -c "fsync=off"\n', "POSTGRES_EXTRA_ARGS=\"-c 'shared_buffers=1GB' -c 'fsync=off'\"\n",
+    "docker run -d --name postgres -e A=b -v /d:/d postgres:17-alpine -c shared_buffers=1GB \\\n -c fsync=off\n",
+    "$ docker run --name db -e A=b postgis/postgis postgres -c shared_buffers=1GB -c fsync=off\n",
+    'pg_ctl -D /data -o "-c shared_buffers=1GB -c fsync=off" start\n',
+    "ExecStart=/usr/lib/postgresql/17/bin/postgres -D /data -c shared_buffers=1GB -c fsync=off\n"])
+def test_options_of_a_command_are_read(tmp_path, text):
+    assert read(tmp_path, text) == {"shared_buffers": "1GB", "fsync": "off"}
+    assert read(tmp_path, "docker run -d mysql:8.4 --skip-log-bin --innodb-io-capacity=200\n") == {
+        "skip-log-bin": "on", "innodb-io-capacity": "200"}
+
+
+@pytest.mark.parametrize(("text", "match"), [
+    ("containers:\n- command: [postgres, -c, fsync=off]\n- command: [mysqld, --skip-log-bin]\n",
+     r"in several places, containers.command and containers.command \(again\)"),
+    ("command: postgres -c fsync=off\n---\ncommand: postgres -c fsync=on\n", "in several places, command and command"),
+    ("c:\n- {option: shared_buffers, value: 4GB}\n- {option: jit, vaule: off}\n", "'vaule': 'off'} in a list of settings"),
+    ("c:\n- {option: shared_buffers, value: '{{ mb }}MB'}\n", "shared_buffers to {{ mb }}MB, a variable whose value"),
+    ("services:\n  db:\n    environment:\n      POSTGRES_INITDB_ARGS: --data-checksums\n", "is YAML without a command of"),
+    ("data:\n  postgresql.conf: |\n    fsync = off\n    x y = = off 'x\n", "'x y = = off 'x'; mend"),
+    ("docker run -d postgres:17 -c fsync=off && sleep 5\n", "with &&, sleep, 5, which is not read")])
+def test_settings_that_are_not_whole_are_refused(tmp_path, text, match):
+    with pytest.raises(UserError, match=match):
+        read(tmp_path, text)
+
+
+def test_a_role_that_computes_a_setting_is_refused(tmp_path):
+    read(tmp_path, "postgresql_shared_buffers_percent: 25\npostgresql_max_wal_size: 4GB\n")
+    with pytest.raises(UserError, match="'postgresql_shared_buffers_percent'"):
+        scenario_with(tmp_path, 'version = 16\nconf_file = "file.conf"')
+
+
+def test_aliases_of_aliases_are_read_once(tmp_path):
+    """Nine to the power of nine, if each were a part of its own."""
+    lines = "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in itertools.pairwise("abcdefghij"))
+    assert read(tmp_path, f"a: &a [x]\n{lines}command: postgres -c fsync=off\n") == {"fsync": "off"}
+
+
 def test_a_unit_may_stand_in_the_cell_of_the_value(tmp_path):
     table = ("           Name |      Setting | Source\n shared_buffers | 2097152 8kB | file\n work_mem | -1 kB | default\n"
              " max_wal_size |    8192 MB | file\n")
@@ -175,7 +288,6 @@ def test_a_unit_may_stand_in_the_cell_of_the_value(tmp_path):
     ("a = 1\nALTER DATABASE bench SET synchronous_commit = off;\n=> SET work_mem = '1GB';\nALTER ROLE r SET b = 1;\n",
      "line 2 'ALTER DATABASE .*' is of one database, role or session and not of the server, line 3 .*, line 4 "),
     ("postgres=# vacuum;\n", "line 1 'postgres=# vacuum;' is no statement that sets anything"),
-    ("-c fsync=off -c work_mem=4MB\n", "has more than one, and they stand one a line"),
     ("# fsync = off\n", "has no setting"), ("[mysqldump]\nquick\n", "has no setting")])
 def test_what_is_no_such_file_is_one_sentence(tmp_path, text, match):
     with pytest.raises(UserError, match=match) as error:

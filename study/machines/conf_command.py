@@ -1,0 +1,105 @@
+"""Options of a database server in a command, as shells, containers and units of a system have it.
+
+    conf_command.of_words(["postgres", "-c", "fsync=off"])      what the options set; {} of another program
+    conf_command.of_line("docker run -d postgres:17 -c fsync=off")
+    conf_command.of_line("PGOPTIONS='-c fsync=off -c jit=off'")
+
+An option is `-c name=value` or `--name=value`, also several in a string of their own. Sources: PostgreSQL's and MySQL's
+manuals of their servers; docker-entrypoint.sh of their images, which puts the server before options that stand alone.
+"""
+import re
+import shlex
+
+from study.machines import conf, conf_statements, settings_without_effect
+
+SERVERS = {"postgres", "postmaster", "mysqld", "mysqld_safe", "mariadbd", "mariadbd-safe"}
+IMAGE = re.compile(r"(?:\S*/)?[\w.-]*(?:postg|pg|timescale|citus|mysql|maria|percona)[\w.-]*(?::[\w.-]+)?(?:@\S+)?")
+SHELLS = {"sh", "bash", "ash", "dash"}
+NAME = r"[A-Za-z][\w.-]*"
+LONG = re.compile(rf"--(?P<name>{NAME})(?:=(?P<value>.*))?", re.DOTALL)
+SHORT = re.compile(rf"(?P<name>{NAME})\s*=\s*(?P<value>.*)", re.DOTALL)
+VARIABLE = re.compile(r"(?<!\$)\$\{?\w|\{\{")
+SEVERAL = re.compile(r"\s(?:-c\s*\w|--\w)")
+OF_NO_SETTING = {"-D", "-p", "-k", "-h", "-i", "-l", "-N", "-u", "-P"}      # folders, ports, sockets, users, connections
+WITHOUT_VALUE = {"-i", "-l"}
+
+
+def split(command: str) -> list[str]:
+    """The words of a command. ValueError, a part of a sentence, if a quotation does not end."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        raise ValueError("has a command with a quotation that does not end; give it whole") from None
+
+
+def of_line(line: str) -> dict[str, str]:
+    """What a line with a command sets; {} if it is none of a server. ValueError as `of_words`."""
+    words = split(line)
+    if not words:
+        return {}
+    variable, is_assigned, value = words[0].partition("=")
+    if is_assigned and re.fullmatch(r"\w+", variable):      # of a shell, or of a unit of systemd
+        words = [value, *words[1:]]
+    options = words.index("-o") + 1 if words[0].rpartition("/")[2] == "pg_ctl" and "-o" in words else 0
+    if options:
+        return of_words(words[options:options + 1])
+    is_container = re.search(r"\b(?:run|create)\b", " ".join(words[1:3])) is not None
+    at = [n for n, word in enumerate(words) if word.rpartition("/")[2] in SERVERS
+          or (is_container and not word.startswith("-") and words[n - 1] != "--name" and IMAGE.fullmatch(word))]
+    return of_words(["postgres", *words[at[-1] + 1:]] if at else words)
+
+
+def of_words(words: list[str]) -> dict[str, str]:
+    """Options of a server among the words of its command, a name alone is on; nothing of another program's. ValueError, a
+    part of a sentence, for what is not read among them."""
+    words = _single(words)
+    at = next((i for i, word in enumerate(words[:3]) if word.rpartition("/")[2] in SERVERS), None)
+    if at is None and not (words and words[0].startswith("-")):
+        return {}
+    made: dict[str, str] = {}
+    rest = iter(words[0 if at is None else at + 1:])
+    last, not_read = "", []     # an option whose value may be the next word
+    for word in rest:
+        match = LONG.fullmatch(word)
+        if word == "-c" or (not match and word.startswith("-c")):
+            written = word[2:].strip() or next(rest, "").strip()
+            match, last = SHORT.fullmatch(written), ""
+            if not match:
+                not_read.append(f"-c {written}".strip())
+                continue
+        elif match:
+            last = match["name"] if match["value"] is None else ""
+        elif last and not word.startswith("-"):
+            made[last], last = word, ""
+            continue
+        else:
+            last = ""
+            if word in OF_NO_SETTING - WITHOUT_VALUE:
+                next(rest, None)
+            elif word[:2] not in OF_NO_SETTING:
+                not_read.append(word)
+            continue
+        made.pop(match["name"], None)       # the last counts
+        made[match["name"]] = "on" if match["value"] is None else match["value"]
+    if made and not_read:
+        raise ValueError(f"has a command with {', '.join(not_read)}, which is not read; write it as -c name=value or "
+                         "--name=value")
+    return {name: checked(name, value) for name, value in made.items()}
+
+
+def checked(name: str, value: str) -> str:
+    """A value without quotes. ValueError, a part of a sentence, if it is a variable's and matters."""
+    known = name.replace("-", "_")
+    if VARIABLE.search(value) and (known in conf.POSTGRES | conf.INNODB or known in settings_without_effect.NEAREST):
+        raise ValueError(f"sets {name} to {value}, a variable whose value is not in it; write the value")
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return conf_statements.value_of(value) if is_quoted and value[0] not in value[1:-1] else value
+
+
+def _single(words: list[str]) -> list[str]:
+    """Words of one option or argument each: several may stand in a string, and a shell takes a command as one."""
+    if len(words) > 2 and words[0].rpartition("/")[2] in SHELLS and words[1].startswith("-"):
+        words = [word for word in split(words[2]) if word != "exec"]
+    if len(words) == 1 and " " in words[0].strip():
+        return split(words[0])
+    return [part for word in words for part in (split(word) if word.startswith("-") and SEVERAL.search(word) else [word])]
