@@ -51,28 +51,28 @@ HISTOGRAM = re.compile(r"\s*([\d.]+) \|\**\s*(\d+)")
 ROWS = [
     (re.compile(pattern), name, unit)
     for pattern, name, unit in (
-        (r"\s+read:\s+(\d+)", "queries.read", "queries"),
-        (r"\s+write:\s+(\d+)", "queries.write", "queries"),
-        (r"\s+other:\s+(\d+)", "queries.other", "queries"),
-        (r"\s+total:\s+(\d+)", "queries", "queries"),
-        (r"\s+transactions:\s+(\d+)\s+\(", "transactions", "transactions"),
-        (rf"\s+transactions:\s+\d+\s+\({N} per sec\.\)", "tps", "1/s"),
-        (rf"\s+(?:queries|read/write requests):\s+\d+\s+\({N} per sec\.\)", "qps", "1/s"),
-        (r"\s+(?:ignored errors|deadlocks):\s+(\d+)\s+\(", "errors", "errors"),
-        (r"\s+reconnects:\s+(\d+)\s+\(", "reconnects", "1"),
-        (r"\s+(?:total time|time elapsed):\s+([\d.]+)s", "elapsed", "s"),
-        (r"\s+total number of events:\s+(\d+)", "events", "events"),
-        (r"\s+total time taken by event execution:\s+([\d.]+)", "response.sum", "s"),
-        (r"\s+min:\s+([\d.]+)(?:ms)?", "response.minimum", "ms"),
-        (r"\s+avg:\s+([\d.]+)(?:ms)?", "response.mean", "ms"),
-        (r"\s+max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
-        (r"\s+sum:\s+([\d.]+)", "response.sum", "ms"),
-        (r"\s+(?:events per second|events/s \(eps\)):\s+([\d.]+)", "eps", "1/s"),
-        (r"\s+read:\s+IOPS=([\d.]+)", "reads", "1/s"),
-        (r"\s+write:\s+IOPS=([\d.]+)", "writes", "1/s"),
-        (r"\s+fsync:\s+IOPS=([\d.]+)", "fsyncs", "1/s"),
-        (r"\s+read:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "read_bandwidth", "MiB/s"),
-        (r"\s+write:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "write_bandwidth", "MiB/s"),
+        (r"\s*read:\s+(\d+)", "queries.read", "queries"),
+        (r"\s*write:\s+(\d+)", "queries.write", "queries"),
+        (r"\s*other:\s+(\d+)", "queries.other", "queries"),
+        (r"\s*total:\s+(\d+)", "queries", "queries"),
+        (r"\s*transactions:\s+(\d+)\s+\(", "transactions", "transactions"),
+        (rf"\s*transactions:\s+\d+\s+\({N} per sec\.\)", "tps", "1/s"),
+        (rf"\s*(?:queries|read/write requests):\s+\d+\s+\({N} per sec\.\)", "qps", "1/s"),
+        (r"\s*(?:ignored errors|deadlocks):\s+(\d+)\s+\(", "errors", "errors"),
+        (r"\s*reconnects:\s+(\d+)\s+\(", "reconnects", "1"),
+        (r"\s*(?:total time|time elapsed):\s+([\d.]+)s", "elapsed", "s"),
+        (r"\s*total number of events:\s+(\d+)", "events", "events"),
+        (r"\s*total time taken by event execution:\s+([\d.]+)", "response.sum", "s"),
+        (r"\s*min:\s+([\d.]+)(?:ms)?", "response.minimum", "ms"),
+        (r"\s*avg:\s+([\d.]+)(?:ms)?", "response.mean", "ms"),
+        (r"\s*max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
+        (r"\s*sum:\s+([\d.]+)", "response.sum", "ms"),
+        (r"\s*(?:events per second|events/s \(eps\)):\s+([\d.]+)", "eps", "1/s"),
+        (r"\s*read:\s+IOPS=([\d.]+)", "reads", "1/s"),
+        (r"\s*write:\s+IOPS=([\d.]+)", "writes", "1/s"),
+        (r"\s*fsync:\s+IOPS=([\d.]+)", "fsyncs", "1/s"),
+        (r"\s*read:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "read_bandwidth", "MiB/s"),
+        (r"\s*write:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "write_bandwidth", "MiB/s"),
         (r"(?:Total operations|Operations performed): (\d+)", "operations", "operations"),
         (rf"(?:Total operations|Operations performed): \d+ \(\s*{N} (?:per second|ops/sec)\)", "operations.rate", "1/s"),
         (rf"{N} Mi?B transferred \({N} Mi?B/sec\)", "transferred", "MiB"),
@@ -81,11 +81,11 @@ ROWS = [
         (r"Operations performed:\s+\d+ Read, \d+ Write, (\d+) Other", "requests.other", "requests"),
         (r"Operations performed:.* = (\d+) Total", "requests", "requests"),
         (rf"\s*{N} Requests/sec executed", "requests.rate", "1/s"),
-        (r"\s+reads/s:\s+([\d.]+)", "reads", "1/s"),
-        (r"\s+writes/s:\s+([\d.]+)", "writes", "1/s"),
-        (r"\s+fsyncs/s:\s+([\d.]+)", "fsyncs", "1/s"),
-        (r"\s+read, MiB/s:\s+([\d.]+)", "read_bandwidth", "MiB/s"),
-        (r"\s+written, MiB/s:\s+([\d.]+)", "write_bandwidth", "MiB/s"),
+        (r"\s*reads/s:\s+([\d.]+)", "reads", "1/s"),
+        (r"\s*writes/s:\s+([\d.]+)", "writes", "1/s"),
+        (r"\s*fsyncs/s:\s+([\d.]+)", "fsyncs", "1/s"),
+        (r"\s*read, MiB/s:\s+([\d.]+)", "read_bandwidth", "MiB/s"),
+        (r"\s*written, MiB/s:\s+([\d.]+)", "write_bandwidth", "MiB/s"),
         (r"\s*events \(avg/stddev\):\s+([\d.]+)/", "events_of_a_thread.mean", "events"),
         (r"\s*events \(avg/stddev\):\s+[\d.]+/([\d.]+)", "events_of_a_thread.stddev", "events"),
     )
@@ -95,7 +95,7 @@ OLD_TRANSFER = re.compile(
     r"Read ([\d.]+)([KMGT]?b)\s+Written ([\d.]+)([KMGT]?b)\s+Total transferred ([\d.]+)([KMGT]?b)\s+"
     r"\(([\d.]+)([KMGT]?b)/sec\)"
 )
-OF_PERCENTILE = re.compile(r"\s+(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
+OF_PERCENTILE = re.compile(r"\s*(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
 SETTING = [
     (re.compile(r"Number of threads: (\d+)"), "threads"),
     (RATE, "rate"),
@@ -103,11 +103,15 @@ SETTING = [
     (re.compile(r"Doing (.*) test"), "test"),
 ]
 LONGEST = 500  # characters of a line of an interval
-OF_11 = re.compile(r"\s+(?:events/s \(eps\):\s+|fsync:\s+IOPS=)[\d.]+")  # from 1.1 on, below Throughput
+OF_11 = re.compile(r"\s*(?:events/s \(eps\):\s+|fsync:\s+IOPS=)[\d.]+")  # from 1.1 on, below Throughput
 SUM = "sysbench.response.sum"
 ONCE = {"elapsed", "events", "transactions", "fsyncs", "requests", "transferred"}  # two of them are of two runs
 SUMMARIES = ("OLTP test statistics:", "SQL statistics:", "General statistics:", "File operations:", "Threads fairness:")
-LAST = re.compile(r"\s+execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
+LAST = re.compile(r"\s*execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
+# Lines of a summary that stand alone where the rest was left out.
+ALONE = re.compile(rf"\s*(?:(?:transactions|queries|read/write requests):\s+\d+\s+\({N} per sec\.\)|"
+                   r"(?:reads|writes|fsyncs)/s:\s+[\d.]+|(?:approx\.\s+)?\d+(?:th)? percentile:\s+[\d.]+(?:ms)?)\s*")
+ENDS = {"elapsed": "total time", "events": "total number of events", "ends": "execution time of a thread"}
 FATAL = re.compile(r"FATAL: .*")
 CHECKPOINT = re.compile(r"\[\s*\d+s\s*\] Checkpoint report:")
 PREPARING = re.compile(r"Creating (?:files for the test|table )|Inserting \d+ records |Removing test files|Dropping table ")
@@ -121,7 +125,8 @@ def kind(name: str, head: str) -> str | None:
     is_interval = any(
         (match := INTERVAL.match(row)) and re.match(r"(thds|threads|reads|queue length)\b", match[2]) for row in rows
     )
-    return "text" if is_interval or any(row.strip() in SUMMARIES for row in rows) or any(map(OF_11.match, rows)) else None
+    is_summary = any(row.strip() in SUMMARIES or OF_11.match(row) or ALONE.fullmatch(row) for row in rows)
+    return "text" if is_interval or is_summary else None
 
 
 def read(sources: list[Source], scratch: Path) -> Reading:
@@ -286,12 +291,17 @@ def _finish(
                 max(left * totals.get("tps", 0.0), 1.0) + 0.02 * totals["transactions"],
                 "the run goes on for a moment after the last line",
             )
+    if "transactions" in totals and "queries.read" not in totals:
+        reading.missing.append("queries by kind: the lines above that of transactions are cut off")
     _histogram(reading, bins, totals)
     _sums(reading, totals)
     if not (seen >= {"elapsed", "events", "ends"} or seen >= {"1.1", "fsyncs", "response.sum"}):
-        reading.problems.append(f"{source.name} has no end of its summary, so the run did not end or the file is cut off")
+        lacks = ", ".join(line for name, line in ENDS.items() if name not in seen)
+        reading.problems.append(
+            f"{source.name} has no end of its summary (missing: {lacks}), so the run did not end or the file is cut off"
+        )
     of_version = "1.1" if "1.1" in seen else "1.0" if "ms" in {t.unit for t in reading.totals if t.name == SUM} else ""
-    of_version = of_version or ("0.4" if "response.p95" in totals and "qps" not in totals else "")
+    of_version = of_version or ("0.4" if "response.p95" in totals and "qps" not in totals and "ends" in seen else "")
     reading.dialect = reading.version[:3] or of_version
     has_settings = bool("threads" in reading.params or reading.version)
     reading.load = OPEN if "rate" in reading.params else CLOSED if has_settings else UNKNOWN

@@ -217,6 +217,35 @@ def test_a_part_of_sysbench_is_called_so(bring, text):
     assert bring("sysbench.txt", text, partial=True).tool["tool"] == "sysbench"
 
 
+TWO_LINES = "transactions:                        8446   (844.07 per sec.)\n{}:  135136 (13505.10 per sec.)\n"
+
+
+@pytest.mark.parametrize("second", ["queries", "read/write requests"])
+@pytest.mark.parametrize("before", ["", "    ", "> "])
+def test_two_lines_of_a_summary_are_told_from_a_whole_one(bring, second, before):
+    """Of sysbench 1.0 and 0.4, as people quote them: `grep per` and the like leave no banner."""
+    text = "".join(f"{before}{line}\n" for line in TWO_LINES.format(second).splitlines())
+    with pytest.raises(UserError, match=r"\(missing: total time, total number of events, execution time of a thread\)"):
+        bring("sysbench.txt", text)
+    run = bring("sysbench.txt", text, partial=True)
+    assert (run["sysbench.transactions"], run["sysbench.tps"], run["sysbench.qps"]) == (8446, 844.07, 13505.1)
+    assert any("queries by kind" in line for line in run.tool["missing"])
+    with pytest.raises(UserError, match="a second run stands in line 3"):
+        bring("twice.txt", text * 2)
+
+
+def test_a_summary_without_its_margin_is_read(bring):
+    indented, flush = (bring(name, text) for name, text in (
+        ("a.txt", OLTP), ("b.txt", "\n".join(map(str.lstrip, OLTP.splitlines())))))
+    assert dict(indented) == dict(flush)
+    assert flush["sysbench.queries.read"] == 4357
+
+
+def test_response_times_alone_have_no_release(bring):
+    text = OLTP[OLTP.index("Latency"): OLTP.index("        999th")]
+    assert bring("sysbench.txt", text, partial=True).tool["dialect"] == ""
+
+
 # --- fio, FileBench, pgbench ------------------------------------------------------------------------------------------
 
 
