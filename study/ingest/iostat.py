@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from study.ingest import local_times, text
+from study.ingest import folded, local_times, text
 from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source, refuse_several
 
 TOOL = "iostat"
@@ -60,6 +60,7 @@ for _prefix, _unit, _shown in (("kB", "KiB/s", "KiB"), ("MB", "MiB/s", "MiB"), (
     for _ends, _name in (("read", "read"), ("wrtn", "write"), ("dscd", "discard")):  # without -x: rates, and amounts
         COLUMNS[f"{_prefix}_{_ends}/s"] = (f"{_name}_bandwidth", _unit, RATE)
         COLUMNS[f"{_prefix}_{_ends}"] = (f"{_name}_amount", _shown, "sum")
+TABLE = folded.Table(heading=re.compile(r"Device:?(?:\s|$)"), words=COLUMNS.keys())
 CPU = ("user", "nice", "system", "iowait", "steal", "idle")
 
 class Report(NamedTuple):
@@ -108,10 +109,10 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
     columns: list[str] = []
     at, has_zone, cpu, in_cpu = None, False, dict[str, float](), False
     cpu_names: tuple[str, ...] = CPU
-    wrapped, waiting = False, list[str]()  # whether the heading goes on in a second line; words of a row that is not whole
-    for n, line in text.lines(source.path):
+    waiting = list[str]()  # a name without its numbers
+    for n, line in folded.lines(source.path, TABLE):
         words = line.split()
-        has_own_name = not wrapped and len(words) > len(columns)
+        has_own_name = len(words) > len(columns)
         if waiting and (not words or words[0] in ("Device", "Device:", "avg-cpu:") or has_own_name):
             reading.refuse(source.name, n, f"the row of {waiting[0][:40]} before it is not whole")
             waiting = []
@@ -126,7 +127,7 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             reading.params["command"] = " ".join([TOOL, *command])
         elif words[0] in ("Device", "Device:"):
-            columns, in_cpu, wrapped, waiting = _known(words[1:], n), False, False, []
+            columns, in_cpu, waiting = _known(words[1:], n), False, []
             reports.append(Report(at, cpu, {}))
             at, cpu = None, {}
         elif words[0] == "avg-cpu:":
@@ -139,10 +140,6 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
                 cpu = dict(zip(cpu_names, map(text.number, words), strict=True))
             except ValueError:
                 reading.refuse(source.name, n, f"it has not the {len(cpu_names)} numbers of a line below avg-cpu")
-        elif columns and not reports[-1].disks and not waiting and set(words) <= COLUMNS.keys():
-            columns, wrapped = columns + words, True
-        elif columns and wrapped and len(waiting) + len(words) <= len(columns):
-            waiting = waiting + words
         elif columns and len(words) == 1 and not waiting and not text.is_prompt(line):
             waiting = words  # a long name, or any with -h of sysstat 10 and 11, has a line of its own
         elif columns and not text.is_prompt(line):
@@ -193,13 +190,14 @@ def _known(columns: list[str], n: int) -> list[str]:
 def _row(reading: Reading, source: Source, n: int, words: list[str], columns: list[str], report: Report) -> None:
     device, values = " ".join(words[: -len(columns)]), words[-len(columns) :]
     try:
-        if not device or device in report.disks:
+        if not device or device in report.disks or any(map(text.NUMBER.fullmatch, words[1 : -len(columns)])):
             raise ValueError
         report.disks[device] = dict(zip(columns, map(text.number, values), strict=True))
         reading.rows += 1
     except ValueError:
         has_units = any(re.fullmatch(r"\d[\d.,]*[kMGTP%]", word) for word in values)
         why = "its numbers have units, as --human prints them; record without it" if has_units else (
+            f"it is not whole: a device has {len(columns)} numbers" if len(words) <= len(columns) else
             f"it is no device with {len(columns)} numbers")
         reading.refuse(source.name, n, why)
 

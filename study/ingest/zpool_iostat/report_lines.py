@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from study.ingest import text
+from study.ingest import folded, text
 from study.ingest.reading import NO_CLOCK, Clock, Damaged, Reading, Source
 
 BYTES = {"": 1, "B": 1} | {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
@@ -15,6 +15,11 @@ NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 MIN_VALUES = 5  # so many numbers has any row of a report or a histogram
 MAX_DIGITS = 25  # with the unit
 VALUE = re.compile(r"(\d+(?:[.,]\d+)?)(ns|us|ms|s|[KMGTPE]?B?)")
+TABLE = folded.Table(
+    heading=re.compile(r"\s*(?:pool|vdev)\s+alloc\b|(?:latency|req_size)\s"),
+    words=["alloc", "free", "read", "write", "wait", "pend", "activ", "ind", "agg", "scrub", "trim", "rebuild"],
+    above=re.compile(r"\s*capacity\b|\S+\s+(?:total_wait|sync_read)\b"),
+)
 DASHES = re.compile(r"(?=.*---)[- ]+")
 EPOCH = re.compile(r"\d{9,10}")
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -106,7 +111,7 @@ class Lines:
     def lines(self) -> Iterator[Line]:
         """Lines of the file that are no times of reports, without empty ones. Raises Damaged."""
         report, at, has_data = 0, None, False
-        for n, line in text.lines(self.source.path):
+        for n, line in folded.lines(self.source.path, TABLE):
             if not line.strip():
                 continue
             if (command := text.command_of(line, "zpool iostat")) is not None:

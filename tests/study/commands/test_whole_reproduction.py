@@ -80,9 +80,12 @@ OF_PANDAS = re.compile(r'class="dataframe"|>NaN<')
 NUMBERED = re.compile(r'class="row_heading level\d row\d+" *>\d+</th>')
 
 
+NAMED = re.compile(r'class="index_name level\d+" *>[^<]*</th>\s*<th class="blank')
+
+
 def is_of_pandas(table):
-    """Rows may have numbers where a name above says what these are."""
-    return bool(OF_PANDAS.search(table) or (NUMBERED.search(table) and 'class="index_name' not in table))
+    """Rows may have numbers where a name above says what these are. A name of the columns is none of the rows."""
+    return bool(OF_PANDAS.search(table) or (NUMBERED.search(table) and not NAMED.search(table)))
 
 
 def test_no_table_of_a_notebook_is_as_pandas_leaves_it(reproduced):
@@ -97,6 +100,10 @@ def test_no_table_of_a_notebook_is_as_pandas_leaves_it(reproduced):
 @pytest.mark.parametrize(("table", "is_told"), [
     (pd.DataFrame({"rate": [1.5]}).to_html(), True),
     (pd.concat({"a": pd.DataFrame({"rate": [1.5]})}).pipe(short_tables.shown).to_html(), True),
+    (pd.concat({"a": pd.DataFrame({"rate": [1.5]})}).rename_axis(columns="era").pipe(short_tables.shown).to_html(), True),
+    (pd.DataFrame({"rate": [1.5]}, index=["first"]).rename_axis(columns="era").pipe(short_tables.shown).to_html(), False),
+    (pd.DataFrame({"rate": [1.5]}, index=pd.MultiIndex.from_tuples([(8, 2)], names=["pool", None])).rename_axis(
+        columns="era").pipe(short_tables.shown).to_html(), False),
     (pd.DataFrame({"rate": [None, 1.5]}).pipe(short_tables.shown).to_html(), False),
     (pd.DataFrame({"rate": [1.5]}, index=["first"]).pipe(short_tables.shown).to_html(), False),
     (pd.DataFrame({"rate": [1.5]}, index=pd.MultiIndex.from_tuples([(8, 2)], names=["pool", "groups"])).pipe(

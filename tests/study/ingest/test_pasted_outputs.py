@@ -141,10 +141,10 @@ def test_lines_of_iostat_that_a_mail_has_wrapped_are_whole_again(bring, width, t
 
 def test_a_wrapped_line_of_iostat_that_is_cut_is_refused(bring):
     table = "\n".join(wrapped(IOSTAT[IOSTAT.index("Device"):], 40))
-    with pytest.raises(UserError, match="is not whole, so the file is cut off"):
+    with pytest.raises(UserError, match=r"line 5 of iostat\.txt: it is not whole: a device has 9 numbers"):
         bring("iostat.txt", table.rstrip().rpartition("\n")[0] + "\n")
     whole = "\n".join(wrapped(IOSTAT, 50))
-    with pytest.raises(UserError, match="the row of vdb before it is not whole"):
+    with pytest.raises(UserError, match=r"line 8 of iostat\.txt: it is not whole: a device has 9 numbers"):
         bring("iostat.txt", f"{whole.rstrip().rpartition(chr(10))[0]}\n\n{whole}\n")
 
 
