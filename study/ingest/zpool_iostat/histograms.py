@@ -20,10 +20,11 @@ def read(reading: Reading, source: Source) -> None:
     """Histograms of all reports and vdevs. Raises Damaged."""
     lines = Lines(reading, source)
     known = OF_WAITS if source.kind == "waits" else OF_SIZES
-    blocks, width, is_raw = list[Block](), None, True
+    blocks, width, expected, is_raw = list[Block](), None, None, True
     for line in lines.lines():
         words = line.words
         if DASHES.fullmatch(line.shown) or words[0] in ("latency", "req_size"):
+            expected = lines.n_numbers(line) or expected
             reading.other_lines += 1
         elif "total_wait" in words or "sync_read" in words:
             blocks.append(Block(line.at, "" if words[0] in ("total_wait", "sync_read") else words[0], []))
@@ -35,6 +36,8 @@ def read(reading: Reading, source: Source) -> None:
         elif len(cells) - 1 not in known.values() or width not in (None, len(cells)):
             all_known = ", ".join(map(str, known.values()))
             lines.refuse(line, f"it has {len(cells) - 1} numbers; such a line has {all_known}, all of a file as many")
+        elif expected not in (None, len(cells) - 1):
+            lines.refuse(line, f"it has {len(cells) - 1} numbers, and the heading above it {expected}")
         elif not blocks:
             raise Damaged(f"line {line.n} of {source.name} is a bucket before any pool is named")
         else:

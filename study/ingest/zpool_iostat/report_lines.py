@@ -134,6 +134,10 @@ class Lines:
                 )
             yield Line(n, line, line.split("\t") if "\t" in line.strip("\t") else line.split(), report, at)
 
+    def n_numbers(self, line: Line) -> int | None:
+        """How many numbers stand below a heading; None for another line."""
+        return len(line.words) - 1 if TABLE.heading.match(line.shown) else None
+
     def cells(self, line: Line, words: list[str]) -> list[Cell] | None:
         """The numbers that words of a line show. None, and the line is refused, if one of them shows none."""
         try:

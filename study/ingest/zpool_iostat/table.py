@@ -47,7 +47,7 @@ def read(reading: Reading, source: Source) -> None:
 def _blocks(lines: Lines) -> tuple[list[Block], str, bool]:
     """The reports that have rows, the headings, and whether all numbers are raw ones. Lines that do not fit are refused."""
     reading, blocks, names = lines.reading, list[Block](), _Names()
-    report, width, is_raw, header = 0, None, True, ""
+    report, width, expected, is_raw, header = 0, None, None, True, ""
     for line in lines.lines():
         name, *values = line.words
         if text.is_omission(line.shown):
@@ -57,10 +57,13 @@ def _blocks(lines: Lines) -> tuple[list[Block], str, bool]:
             report = line.report
             blocks.append(Block(line.at, {}))
         if _is_heading(line):
+            expected = lines.n_numbers(line) or expected
             reading.other_lines += 1
             names.section, header = "", f"{header} {line.shown}"
         elif len(values) not in LAYOUTS:
             lines.refuse(line, _why_not(line, width))
+        elif expected is not None and len(values) != expected:
+            lines.refuse(line, f"it has {len(values)} numbers, and the heading above it {expected}")
         elif width is not None and len(values) != width:
             lines.refuse(line, f"it has {len(values)} numbers, and lines before it {width}")
         elif name in TITLES and all(value == "-" for value in values):
