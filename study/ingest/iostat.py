@@ -338,7 +338,9 @@ def _split(reading: Reading, reports: list[Report]) -> tuple[list[int], list[int
     if text.has_option(command, "y"):
         return [], everything
     if len(reports) == 1:
-        reading.warnings.append("there is a single report, which without -y is of the time since the machine started")
+        known = "without -y is of the time since the machine started" if "kernel" in reading.params else (
+            "is taken for one of the time since the machine started: the line of the system, above the first, is not there")
+        reading.warnings.append(f"there is a single report, which {known}")
         return everything, []
     reading.warnings.append(
         f"the first report is kept apart: without -y it is of the time since the machine started, and {text.of_y(command)}"

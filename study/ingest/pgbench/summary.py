@@ -67,7 +67,7 @@ def read(reading: Reading, source: Source) -> bool:
     of_progress: list[tuple[int, dict[str, str]]] = []
     script, n_statement, in_statements, is_summary = "", 0, False, False
     for n, line in text.lines(source.path):
-        line = line.rstrip()
+        line = line.rstrip() if in_statements or line.startswith(" - ") else line.strip()
         if match := progress.LINE.fullmatch(line):
             of_progress.append((n, match.groupdict()))
             continue

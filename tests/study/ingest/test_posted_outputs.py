@@ -217,6 +217,52 @@ def test_a_part_of_sysbench_is_called_so(bring, text):
     assert bring("sysbench.txt", text, partial=True).tool["tool"] == "sysbench"
 
 
+OLTP_OF_FILEBENCH = """Filebench Version 1.5-alpha3
+1.121: Running...
+61.130: Run took 60 seconds...
+61.147: Per-Operation Breakdown
+random-rate          0ops        0ops/s   0.0mb/s    0.000ms/op [0.000ms - 0.000ms]
+shadow-post-dbwr     315000ops     5250ops/s   0.0mb/s   36.712ms/op [0.013ms - 312.173ms]
+shadow-post-lg       315200ops     5253ops/s   0.0mb/s    0.012ms/op [0.000ms - 99.173ms]
+shadowhog            315200ops     5253ops/s   0.0mb/s    0.690ms/op [0.110ms - 11.173ms]
+shadowread           315230ops     5254ops/s  10.3mb/s    0.012ms/op [0.001ms - 99.173ms]
+dbwr-aiowait         310ops        5ops/s   0.0mb/s    0.012ms/op [0.001ms - 99.173ms]
+dbwr-hog             312ops        5ops/s   0.0mb/s    0.012ms/op [0.001ms - 99.173ms]
+dbwrite-a            31200ops      520ops/s   1.0mb/s    0.012ms/op [0.001ms - 99.173ms]
+lg-write             98ops        2ops/s   0.4mb/s    0.012ms/op [0.001ms - 99.173ms]
+61.147: IO Summary: 346838 ops 5780.633 ops/s 5254/522 rd/wr  11.7mb/s   0.012ms/op
+"""
+
+
+def test_a_summary_of_filebench_leaves_out_what_is_no_io(bring):
+    """Of 1.5, by stats.c: hogs, semaphores and limits of rates have rows of their own. Its oltp.f has all of these."""
+    run = bring("fb.txt", OLTP_OF_FILEBENCH)
+    assert (run["filebench.operations"], run["shadowhog.operations"]) == (346838, 315200)
+    [check] = [check for check in run.tool["checks"] if check["name"] == "operations of the breakdown"]
+    assert (check["counted"], check["agrees"]) == (346838, True)
+    row = next(line for line in OLTP_OF_FILEBENCH.splitlines() if line.startswith("dbwrite-a"))
+    with pytest.raises(UserError, match="operations of the breakdown"):
+        bring("cut.txt", OLTP_OF_FILEBENCH.replace(f"{row}\n", ""))
+
+
+def test_a_summary_of_pgbench_below_a_title_has_a_margin(bring):
+    """As an operator for clusters shows it."""
+    lines = ("transaction type: <builtin: TPC-B (sort of)>", "scaling factor: 10", "query mode: simple",
+             "number of clients: 10", "number of threads: 2", "number of transactions per client: 100",
+             "number of transactions actually processed: 1000/1000", "latency average = 18.208 ms",
+             "tps = 549.212000 (including connections establishing)",
+             "tps = 551.212000 (excluding connections establishing)")
+    for margin in ("\t", "    "):
+        run = bring(f"{len(margin)}.txt", "Results for benchmark-db:\n" + "".join(f"{margin}{line}\n" for line in lines))
+        assert (run["pgbench.processed"], run["pgbench.tps"], run["pgbench.response.mean"]) == (1000, 551.212, 18.208)
+        assert run.tool["load"] == "closed"
+
+
+def test_a_single_report_of_iostat_without_its_first_line_is_not_known_to_be_the_first(bring):
+    run = bring("iostat.txt", f"`iostat -x -k 1`\n{DISKS}sda 0 0 0 1 0 0 0 0 0 0 0\n")
+    assert any("the line of the system, above the first, is not there" in warning for warning in run.tool["warnings"])
+
+
 TWO_LINES = "transactions:                        8446   (844.07 per sec.)\n{}:  135136 (13505.10 per sec.)\n"
 
 
