@@ -148,8 +148,9 @@ def _of_record(part: Any) -> tuple[str, str] | None:
 
 
 def _is_absent(record: Any) -> bool:
-    """Whether an entry takes its setting back."""
-    return isinstance(record, dict) and record.get("state") == "absent"
+    """Whether an entry takes its setting back, or is of a group of parameters and has its server's value."""
+    return isinstance(record, dict) and (record.get("state") == "absent" or
+                                         ("ParameterName" in record and "ParameterValue" not in record))
 
 
 def _of_names(written: dict[str, str]) -> dict[str, str]:

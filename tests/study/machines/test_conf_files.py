@@ -230,6 +230,8 @@ POD = """spec:
     ("db:\n  command: postgres -c log_min_duration_statement=${MS:-100} -c fsync=off\n",
      {"log_min_duration_statement": "${MS:-100}", "fsync": "off"}),
     ('["-c", "shared_buffers=1GB", "-c", "fsync=off"]\n', {"shared_buffers": "1GB", "fsync": "off"}),
+    ('{"Parameters": [{"ParameterName": "shared_buffers", "ParameterValue": "65536"}, {"ParameterName": "jit"}]}\n',
+     {"shared_buffers": "65536"}),
     ('{"shared_buffers": "1GB",\n "fsync": "off"}\n', {"shared_buffers": "1GB", "fsync": "off"}),
     ('"shared_buffers = 1GB",\n"fsync = off",\n', {"shared_buffers": "1GB", "fsync": "off"}),
     ("- shared_buffers=1GB\n      - fsync=off\n", {"shared_buffers": "1GB", "fsync": "off"})])
