@@ -59,15 +59,15 @@ def _fold_of(rows: list[str], table: Table) -> _Fold | None:
         if not table.heading.match(row):
             continue
         width = max(len(other) for other in rows if len(row) <= len(other) <= len(row) + WIDEST_GAP)
-        found = None
+        fold = None
         for n in range(1, MOST_PARTS + 1):
             parts = rows[at : at + n]
             if len(parts) < n or not all(map(str.strip, parts)):
                 break
             words = next((made for made in _ways(parts, width) if set(made[1:]) <= set(table.words)), None)
-            found = _Fold(width, n, len(words)) if words else found
-        if found is not None:
-            return found if found.n_parts > 1 else None
+            fold = _Fold(width, n, len(words)) if words else fold
+        if fold is not None:
+            return fold if fold.n_parts > 1 else None
     return None
 
 
