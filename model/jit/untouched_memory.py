@@ -9,6 +9,7 @@ import mmap
 import numpy as np
 
 SMALL_PAGES_BYTES = 2**28  # tables from here on
+MAP_NORESERVE = 0x4000  # of Linux, without a name in Python 3.11: a table may exceed all memory if little is written
 
 
 def zeros(shape, dtype):
@@ -16,6 +17,6 @@ def zeros(shape, dtype):
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if n_bytes < SMALL_PAGES_BYTES:
         return np.zeros(shape, dtype)
-    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)

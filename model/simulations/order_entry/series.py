@@ -23,6 +23,7 @@ from model.simulations.order_entry.state import DOINGS, DONE, Machine, Orders, l
 from model.simulations.order_entry.txgs import Ageing
 from model.simulations.order_entry.workload import draw_changes
 from model.zfs.metaslab.state import Metaslabs
+from model.zfs.space.long_free_runs import LONG, is_full
 from model.zfs.space.status import FULL
 from model.zfs.vdev.leaves import Leaves, busy_until
 from model.zfs.vdev.queue import VdevQueueParams
@@ -65,11 +66,20 @@ class Window(NamedTuple):
 def _run(site, until, ageing, ages):
     ended = run(site.machine, site.leaves, site.space, int(site.now[0]), int(until), ageing, ages)
     if ended != DONE and site.space.failure[0] == FULL:
-        raise ValueError("what is freed lies in more places than the maps have room for; make the pool with more segments")
+        raise ValueError(_no_room(site.space))
     if ended != DONE:
         used, all_of_it = site.space.class_allocated[0], site.space.class_space[0]
         raise PoolFull(f"the pool fills up: {used} of {all_of_it} B are taken, and what is being rewritten finds no room; "
                        "choose a lower fill or more disks")
+
+
+def _no_room(space):
+    """What there is more of than the maps of free space have room for."""
+    long = space.blocks.free.long if space.blocks is not None else None
+    if long is not None and is_full(long):
+        return (f"what is free lies in more than {long.first_end} places of {LONG} blocks and more, for which there is no "
+                "room; make the pool with fewer metaslabs, or the records larger")
+    return "what is freed lies in more places than the maps have room for; make the pool with more segments"
 
 
 def begin(orders: Orders, drive: Drive, queue: VdevQueueParams, space: Metaslabs, seed: int, n_other: int = 0) -> Site:

@@ -39,7 +39,7 @@ from model.zfs.space import cursor_columns as which
 from model.zfs.space.long_free_runs import LONG, LongRuns, new_long_runs
 
 MAX_BLOCKS = 2**27  # a map: four levels of 6 bits, eight words of the uppermost: RAID-Z of a dozen disks of 1 TB has 2^26
-MAX_LONG = 2**23  # long runs kept at a time, at most
+MAX_LONG = 2**27  # long runs kept at a time, at most: a database of 350 GB in records of 4 KiB is in 2^26.3 places
 MAX_GRAIN = 127
 MAX_UNITS = 2**31  # a map: blocks, as a power of two, times units in each
 INVERSE_BITS = 62  # of units times an inverse: `blocks_of` is exact, and within 63 bits, for as many units as MAX_UNITS

@@ -10,7 +10,6 @@ is *loose*, until another run of its map is to be. So the run at a cursor, which
 in order again once for all of them. Who asks for the longest or the shortest run asks the loose one, too.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from model.structures.sentinels import NONE
 from model.structures.skip_lists import LEVEL_BITS, Order, insert, remove
 
 LONG = 32  # blocks; shift 5 below
+SCATTER_HIGH, SCATTER_LOW = 0x9E3779B9, 0x7F4A7C15  # halves of 2^64 over the golden ratio: multiples of it are spread evenly
 # A run is a row, so that who comes to one in a list fetches memory once. Links of further levels stand in further rows.
 RUN = np.dtype([("start", np.int32), ("length", np.int32), ("after", np.int32), ("before", np.int32)])
 
@@ -46,26 +46,26 @@ def new_long_runs(n_maps, stride, capacity):
     """Room for `capacity` runs of `n_maps` maps. Memory that was never used takes none."""
     n = capacity + n_maps
     n_levels = max(1, -(-capacity.bit_length() // LEVEL_BITS))
-    rows = zeros((n_levels, n), RUN)
+    rows, levels = zeros((n_levels, n), RUN), zeros(n, np.int8)
     start, length, after, before = rows["start"][0], rows["length"][0], rows["after"], rows["before"]
     length[capacity:] = np.iinfo(np.int32).max
-    levels = np.append(_levels(capacity, n_levels), np.ones(n_maps, np.int8))
+    levels[capacity:] = 1
     after[:, capacity:] = before[:, capacity:] = np.arange(capacity, n)
     order = Order(length, start, levels, after, before)
     ends = zeros((n_maps * stride, 2), np.int32)
     return LongRuns(
-        stride=stride, first_end=capacity, start=start, length=length, order=order, unused=np.zeros(capacity, np.int64),
+        stride=stride, first_end=capacity, start=start, length=length, order=order, unused=zeros(capacity, np.int64),
         n_unused=np.zeros(1, np.int64), n_fresh=np.zeros(1, np.int64), at_start=ends[:, 0], at_end=ends[:, 1],
         loose=np.zeros(n_maps, np.int64))
 
 
-@lru_cache(maxsize=4)
-def _levels(capacity, n_levels):
-    """How many levels each run has; only to be read, and the same for all maps that are so large."""
-    levels = np.ones(capacity, np.int8)
-    scattered = np.arange(capacity, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
-    for level in range(1, n_levels):
-        levels[scattered < 2 ** (32 - LEVEL_BITS * level)] = level + 1
+@kernel
+def _levels(long, run):
+    """How many levels a run has: settled by its number, as if by lot. (In halves, the product fits 64 bits.)"""
+    lot = (run * SCATTER_HIGH + (run * SCATTER_LOW >> 32)) & (1 << 32) - 1
+    levels, most = 1, len(long.order.after)
+    while levels < most and lot < 1 << 32 - LEVEL_BITS * levels:
+        levels += 1
     return levels
 
 
@@ -114,6 +114,7 @@ def remember(long, m, start, end):
     else:
         run = long.n_fresh[0]
         long.n_fresh[0] += 1
+        long.order.n_levels[run] = _levels(long, run)
     _write(long, m, run, start, end)
     insert(long.order, long.first_end + m, run)
 

@@ -11,6 +11,7 @@ from model.simulations.order_entry.workload import draw_changes, draw_records
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, TopVdev
+from model.zfs.space import bitmaps
 from model.zfs.vdev.raid import vdev_params
 from study.documents import claims, priors, published
 from study.ensembles import ensembles, nearest_machine
@@ -56,15 +57,24 @@ def test_no_two_blocks_are_at_one_place_however_long_it_runs():
     assert (places >= 0).all()
 
 
-def test_room_for_what_is_freed_decides_nothing_but_whether_it_is_enough():
-    """Order entry at full size frees in millions of places within a group."""
-    roomy, tight = (site_of(SMALL, max_segments=segments) for segments in (2**20, 2**13))
-    for site in (roomy, tight):
-        rewrite(site, 10_000, window(site, 0, SECOND), 1, "more")
+def rewritten(site):
+    rewrite(site, 10_000, window(site, 0, SECOND), 1, "more")
+    return site
+
+
+def test_room_decides_nothing_but_whether_it_is_enough(monkeypatch):
+    """Order entry at full size frees in millions of places within a group, and what is free lies in tens of millions."""
+    roomy = rewritten(site_of(SMALL))
+    n_runs = int(roomy.space.blocks.free.long.n_fresh[0])
+    monkeypatch.setattr(bitmaps, "MAX_LONG", n_runs + 2)
+    tight = rewritten(site_of(SMALL, max_segments=2**13))
     assert (blocks_of(roomy) == blocks_of(tight)).all()
     assert (roomy.machine.tally == tight.machine.tally).all()
     with pytest.raises(ValueError, match="make the pool with more segments"):
-        rewrite(site_of(SMALL, max_segments=2**6), 10_000, window(tight, 0, SECOND), 1, "more")
+        rewritten(site_of(SMALL, max_segments=2**6))
+    monkeypatch.setattr(bitmaps, "MAX_LONG", n_runs - 3)
+    with pytest.raises(ValueError, match=f"more than {n_runs - 3} places of 32 blocks and more"):
+        rewritten(site_of(SMALL))
 
 
 def test_what_is_allocated_is_what_lies_there():
