@@ -79,7 +79,7 @@ def server(tmp_path_factory):
                        STUDY_RUNS=str(folder / "runs"))
     with open(folder / "log", "w") as log, started(words, env=environment, stdout=log, stderr=log) as process:
         url = f"http://127.0.0.1:{port}"
-        wait_for(lambda: answers(f"{url}/api/status?token=study"), 60)
+        wait_for(lambda: answers(f"{url}/api/status?token=study"), 180)
         yield url
         process.terminate()
         ended(process, 30)      # a thread of JupyterLab's own has been seen to outlive its main thread
@@ -328,3 +328,41 @@ def test_a_picture_that_is_computed_or_refused_is_pale_and_the_line_above_says_w
         wait_for(lambda opacity=opacity: browser.execute_script(LOOK) == opacity, 10)
         keep(browser, f"slow-{n}")
     browser.execute_script("return jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+
+
+TOLD = """
+const told = [...document.querySelectorAll('.jp-OutputArea-output')].map(one => getComputedStyle(one, '::before').content);
+return told.filter(words => words.includes('has ended'));
+"""
+# Hidden where the kernel has ended: the line that says what the picture is of, and a bar.
+HIDDEN = """
+const [line, bar] = ['.widget-html:has(+ .study-picture)', 'progress'].map(
+  selector => document.querySelector('.jp-OutputArea-output ' + selector));
+return [line, bar].every(one => getComputedStyle(one).visibility === 'hidden');
+"""
+COMPUTES = PARTS.replace("2.0", "60.0")
+RESTART = "return jupyterapp.shell.currentWidget.sessionContext.restartKernel().then(() => true);"
+SHUT_DOWN = "return jupyterapp.shell.currentWidget.sessionContext.shutdown().then(() => true);"
+
+
+@pytest.mark.parametrize("end", [SHUT_DOWN, RESTART], ids=["shut down", "restarted"])
+def test_sliders_and_bars_of_a_kernel_that_has_ended_say_so(browser, server, end):
+    """They can be moved still, and the line below them called the picture one of these values."""
+    put(server, "ended.ipynb", SLOW, COMPUTES)
+    opened(browser, server, "ended.ipynb")
+    browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
+    wait_for(lambda: browser.execute_script(PICTURE) and browser.execute_script(BAR), 120)
+    assert browser.execute_script(TOLD) == []
+    assert browser.execute_script(end)
+    wait_for(lambda: len(browser.execute_script(TOLD)) == 2, 30)
+    assert browser.execute_script(HIDDEN)
+    wait_for(lambda: browser.execute_script(LOOK) == "0.25", 10)
+    keep(browser, "ended")
+    if end == SHUT_DOWN:
+        return
+    wait_for(lambda: state(browser)["idle"], 60)
+    browser.execute_script("jupyterapp.commands.execute('notebook:run-all-cells')")
+    wait_for(lambda: browser.execute_script(PICTURE) and browser.execute_script(BAR), 120)
+    assert browser.execute_script(TOLD) == []
+    wait_for(lambda: browser.execute_script(LOOK) == "1", 10)
+    browser.execute_script(SHUT_DOWN)
