@@ -4,24 +4,26 @@ After each cell the parameters are looked at, however it gave them their values.
 told in one sentence below its cell. Then no cell runs but one that gives it another value, so no picture is of such a value.
 A cell that gives all parameters but one, and another name in the place of that one, is refused before it runs.
 
-An error of ours is shown as its sentence, without the way there. A batch run has been checked by then, and keeps the whole
-way. Whether there can be a machine of such values is asked by the notebook itself.
+An error of ours is shown as its sentence, without the way there: a UserError, or what the simulator refuses. A batch run has
+been checked by then, and keeps the whole way. Whether there can be a machine of such values is asked by the notebook itself.
 
 `study lab` writes the setting that loads it. Notebooks of other names, copies too, are left alone.
 """
 import ast
 import json
+import linecache
 import os
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import InputRejected
 
 from study import errors
 from study.errors import UserError
-from study.project import write_atomically
+from study.project import ROOT, write_atomically
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -90,7 +92,7 @@ def load_ipython_extension(shell: "InteractiveShell") -> None:
     from study.runs.record import folder
     if folder() is not None:
         return
-    shell.set_custom_exc((UserError,), _as_sentence)
+    shell.set_custom_exc((UserError, ValueError), _told)
     name = Path(os.environ.get(NOTEBOOK, "")).stem
     from study.runs.catalogue import STUDY  # brings pydantic along
     if name in STUDY:
@@ -99,10 +101,21 @@ def load_ipython_extension(shell: "InteractiveShell") -> None:
         shell.events.register("post_run_cell", cells.tell)
 
 
-def _as_sentence(shell: "InteractiveShell", kind: type, error: BaseException, way: Any, tb_offset: Any = None) -> list[str]:
-    sentence = [f"{error}"]
-    shell._showtraceback(kind, error, sentence)
-    return sentence
+def _told(shell: "InteractiveShell", kind: type, error: BaseException, way: TracebackType | None, tb_offset: Any = None,
+          ) -> list[str]:
+    lines = [f"{error}"] if isinstance(error, UserError) or _is_refused(way) \
+        else shell.InteractiveTB.structured_traceback(kind, error, way, tb_offset=tb_offset)
+    shell._showtraceback(kind, error, lines)
+    return lines
+
+
+def _is_refused(way: TracebackType | None) -> bool:
+    """Whether the simulator, or what sets it up, raised the error on purpose: it has no kind of error of its own."""
+    while way and way.tb_next:
+        way = way.tb_next
+    file = way.tb_frame.f_code.co_filename if way else ""
+    ours = any(Path(file).is_relative_to(ROOT / package) for package in ("model", "study"))
+    return bool(ours and way and linecache.getline(file, way.tb_lineno).lstrip().startswith("raise "))
 
 
 def write_settings(prefix: Path = Path(sys.prefix)) -> None:

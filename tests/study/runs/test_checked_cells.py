@@ -121,6 +121,32 @@ def test_an_error_of_ours_is_its_sentence(shell, capsys):
     assert capsys.readouterr().out.strip() == "scale is 3; give 2 or less"
 
 
+TOO_LARGE = """
+from study.experiments.vdev_cache_2007 import sequential_reads
+sequential_reads.check(n_streams=16, record_kib=128, file_gib=64.0, n_leaves=1, line_kib=64, cache_mib=10, max_pending=35,
+                       sorts=True, segments=16, reads_ahead=True, seconds=10.0)
+"""
+NO_BOUNDS = """
+from study.runs import parameters, sliders
+sliders._control("n", 1, parameters.Parameter(kind="int", help="a number"))
+"""
+
+
+@pytest.mark.parametrize(("cell", "end"), [(TOO_LARGE, "; choose smaller files or more disks"),
+                                           (NO_BOUNDS, "or choices, in study/runs/catalogue.py")])
+def test_what_the_simulator_refuses_is_its_sentence_too(shell, capsys, cell, end):
+    assert isinstance(shell.run_cell(cell).error_in_exec, ValueError)
+    line, = capsys.readouterr().out.strip().splitlines()
+    assert line.endswith(end)
+
+
+@pytest.mark.parametrize("cell", ["int('a')", "raise ValueError('mine')",
+                                  "from model.zfs import eras\nexec(compile('int(\"a\")', eras.__file__, 'exec'))"])
+def test_an_error_that_nobody_foresaw_keeps_the_way_there(shell, capsys, cell):
+    assert not shell.run_cell(cell).success
+    assert "Traceback" in capsys.readouterr().out
+
+
 def test_kernels_of_other_notebooks_take_any_value(monkeypatch):
     monkeypatch.setenv(checked_cells.NOTEBOOK, "mine.ipynb")
     shell = InteractiveShell()
