@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -22,6 +23,7 @@ CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.Tar
 MAGIC = b"PAR1"     # a Parquet file begins with these
 OTHER_SEPARATORS = ";\t"
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4")
+Engine = Literal["c", "python"]     # of pandas
 BY_ARROW = (".zst", ".lz4")     # compressed in a way for which pandas wants further packages
 
 
@@ -33,14 +35,16 @@ def is_parquet(path: Path | str) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def read(path: Path | str, name: str, give: str, text: bool = False, rows: int | None = None) -> pd.DataFrame:
+def read(path: Path | str, name: str, give: str, text: bool = False, rows: int | None = None,
+         engine: Engine = "c") -> pd.DataFrame:
     """The table at `path`, as `text` if told so, and of a CSV no more than `rows`. A UserError says why there is none, of
-    what (`name`), what to `give`."""
+    what (`name`), what to `give`. The engine `python` of pandas gives NaN where a row of text ends before its last column.
+    The other gives "" there, as where a value is blank."""
     try:
         if is_parquet(path):
             table = pq.read_table(path).to_pandas(ignore_metadata=True)
             return table.astype(str) if text else table
-        return _csv(path, text, rows)
+        return _csv(path, text, rows, engine)
     except UnicodeDecodeError:
         reason = "it is not text"
     except pd.errors.EmptyDataError:
@@ -61,32 +65,32 @@ def twice(names: list[str], wanted: Sequence[str]) -> str | None:
     return next((name for name in wanted if names.count(name) > 1 or f"{name}.1" in names), None)
 
 
-def _csv(path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
+def _csv(path: Path | str, text: bool, rows: int | None, engine: Engine) -> pd.DataFrame:
     """By the separator that the header has."""
     try:
-        table = _separated_by(",", path, text, rows)
+        table = _separated_by(",", path, text, rows, engine)
         names = list(table.columns)
     except pd.errors.ParserWarning:     # as it is where numbers have decimal commas
         if not Path(path).is_file():
             raise
-        table, names = None, list(_separated_by(",", path, text, rows=0).columns)
+        table, names = None, list(_separated_by(",", path, text, 0, engine).columns)
     header = names[0] if len(names) == 1 and Path(path).is_file() else ""
     for separator in OTHER_SEPARATORS:
         if separator in header:
-            return _separated_by(separator, path, text, rows)
+            return _separated_by(separator, path, text, rows, engine)
     if table is None:
         raise pd.errors.ParserWarning
     return table
 
 
-def _separated_by(separator: str, path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
+def _separated_by(separator: str, path: Path | str, text: bool, rows: int | None, engine: Engine) -> pd.DataFrame:
     """Without `index_col=False` pandas takes the first column for an index where lines are longer than the header."""
     options = {"dtype": str, "keep_default_na": False} if text else {}
     file = pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False,
-                            nrows=rows, **options)
+                            nrows=rows, engine=engine, **options)
     return table.rename(columns=str.strip)
 
 

@@ -23,6 +23,7 @@ from study.given_files import TEXT, refuse_endless
 from study.ingest import text
 from study.ingest.reading import NO_CLOCK, STATISTICS, Clock, Damaged, Quantity, Reading, Series, Source
 from study.runs.folder import NAME
+from study.words import counted
 
 TOOL = "CSV"
 GIVE = "give a CSV with a header, and a row a line"
@@ -78,19 +79,23 @@ def read(source: Source, given: Mapping) -> Reading:
     for _ in text.lines(source.path):  # not text, or a line without an end, before anything reads it whole
         pass
     try:
-        frame = tables.read(source.path, "the CSV", GIVE, text=True)
+        frame = tables.read(source.path, "the CSV", GIVE, text=True, engine="python")
     except UserError as error:
         raise Damaged(str(error)) from None
     wanted = [*given.columns, *([given.time.column] if given.time else []), *([given.subject] if given.subject else [])]
-    if absent := [name for name in wanted if name not in frame.columns]:
-        raise Damaged(f"{source.name} has no column '{absent[0]}'; it has {', '.join(map(str, frame.columns))[:200]}")
+    if absent := [f"'{name}'" for name in wanted if name not in frame.columns]:
+        raise Damaged(f"{source.name} has no column {' and no '.join(absent)}; it has "
+                      f"{', '.join(map(str, frame.columns))[:200]}: name these in the mapping")
     reading = Reading(tool=TOOL, dialect=given.kind, load=given.load)
     if left_out := [str(name) for name in frame.columns if name not in wanted]:
         reading.missing.append(f"columns that the mapping does not name: {', '.join(left_out)}")
-    clock, quantities = NO_CLOCK, [Quantity(*column.__dict__.values()) for column in given.columns.values()]
-    series = Series(name=f"csv.{given.series}", quantities=quantities, clock=clock, file=source.name)
-    starts: float | None = None
+    rows: list[tuple[float, list[float], str]] = []
+    moments: set[tuple[float, str, int]] = set()  # time, subject, column
+    twice: list[int] = []  # lines
     for n, row in enumerate(frame.to_dict("records"), start=2):
+        if short := sum(not isinstance(value, str) for value in row.values()):
+            reading.refuse(source.name, n, f"{counted(short, 'value')} fewer than the header has names")
+            continue
         try:
             t = (
                 float(n - 2)
@@ -103,15 +108,30 @@ def read(source: Source, given: Mapping) -> Reading:
         except ValueError as error:
             reading.refuse(source.name, n, str(error))
             continue
-        if given.time is not None and given.kind == "series" and given.time.unit != "s":
-            starts = t if starts is None else starts
-            t -= starts
-        series.add(t, values, str(row[given.subject]) if given.subject else "")
-        reading.rows += 1
-    if starts is not None:
-        has_zone = given.time is not None and (given.time.unit != "iso" or _has_zone(str(frame[given.time.column].iloc[0])))
-        source_of = f"the column {given.time.column if given.time else ''}"
+        subject = str(row[given.subject]) if given.subject else ""
+        mine = {(t, subject, column) for column, value in enumerate(values) if not math.isnan(value)}
+        if mine & moments:
+            twice.append(n)
+        moments |= mine
+        rows.append((t, values, subject))
+    if not text.ends_with_a_line(source.path):  # many spreadsheets leave it so
+        reading.warnings.append(f"the last line of {source.name} has no end; make sure that the file is not cut off")
+    if twice:
+        reading.problems.append(
+            f"{source.name} has {counted(len(twice), 'row')} with the time of an earlier one, the first in line {twice[0]}; "
+            "name the column that tells them apart as subject in the mapping"
+        )
+    quantities = [Quantity(*column.__dict__.values()) for column in given.columns.values()]
+    series = Series(name=f"csv.{given.series}", quantities=quantities, clock=NO_CLOCK, file=source.name)
+    starts = 0.0
+    if rows and given.time is not None and given.kind == "series" and given.time.unit != "s":
+        starts = min(t for t, *_ in rows)  # the newest may stand first
+        has_zone = given.time.unit != "iso" or _has_zone(str(frame[given.time.column].iloc[0]))
+        source_of = f"the column {given.time.column}"
         series.clock = Clock(starts, 1.0, source_of if has_zone else f"{text.LOCAL} of {source_of}")
+    for t, values, subject in rows:
+        series.add(t - starts, values, subject)
+    reading.rows = len(rows)
     reading.series.append(series)
     return reading
 

@@ -115,6 +115,9 @@ def _ids(connection: DuckDBPyConnection, source: str) -> list[str]:
                             "run_id from runs where origin = 'imported'")
     else:
         ids = identity.of_label(connection, source)
+    if not ids and Path(source).exists():
+        raise UserError(f"'{source}' is a file or a folder, and no label; import it (study ingest {source} --label mine) "
+                        "and take 'mine'")
     if not ids:
         raise UserError(f"no run is chosen by '{source}'; give a label of the store, a SELECT of run_id, or '{SHIPPED}'; "
                         "see labels with: study query \"SELECT label FROM runs WHERE origin = 'imported'\"")

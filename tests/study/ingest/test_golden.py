@@ -746,6 +746,56 @@ def test_a_csv_of_a_spreadsheet_has_semicolons_and_decimal_commas(bring, tmp_pat
     assert values == [(100.5,), (8.25,), (99.75,), (9,)]
 
 
+HOSTS = "when,host,TPS; total,io\n" + "".join(
+    f"2026-11-21T00:00:0{t}Z,{host},{tps},8\n" for t in range(3) for host, tps in (("a", 100), ("b", 900))
+)
+
+
+def test_rows_of_one_time_are_told_apart_by_a_subject(bring, tmp_path):
+    """Without it a rate would be a mean of both hosts."""
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series"))
+    with pytest.raises(UserError, match=r"3 rows with the time of an earlier one, the first in line 3; name the column"):
+        bring("hosts.csv", HOSTS, mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series").replace("[columns]", 'subject = "host"\n[columns]'))
+    run = bring("hosts.csv", HOSTS, mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    rates = run.sql(
+        "SELECT subject, sum(value) FROM observations WHERE run_id = $1 AND name = 'database.tps' GROUP BY ALL ORDER BY ALL"
+    )
+    assert rates == [("a", 300), ("b", 2700)]
+
+
+def test_rows_of_one_time_may_have_other_quantities(bring, tmp_path):
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series"))
+    text = "when,TPS; total,io\n2026-11-21T00:00:00Z,100,\n2026-11-21T00:00:00Z,,8\n"
+    run = bring("mine.csv", text, mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    assert run.sql("SELECT sum(value) FROM observations WHERE run_id = $1") == [(108,)]
+
+
+def test_a_csv_with_the_newest_row_first_begins_with_its_oldest(bring, tmp_path):
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series"))
+    head, *rows = CSV.splitlines()
+    run = bring("mine.csv", "\n".join([head, *reversed(rows), ""]), mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    assert run.report.series[0]["starts"] == "2026-11-21T00:00:00.000000"
+    assert run.sql("SELECT DISTINCT t FROM observations WHERE run_id = $1 ORDER BY t") == [(0,), (10,)]
+
+
+@pytest.mark.parametrize(("last", "reason"), [("2026-11-21", "2 values fewer"), ("2026-11-21T00:00:20Z,9", "1 value fewer")])
+def test_a_csv_that_is_cut_off_within_a_row_is_refused(bring, tmp_path, last, reason):
+    """A blank value is none; one that is cut off may be a smaller number."""
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series"))
+    text = "when,TPS; total,io\n2026-11-21T00:00:00Z,100,8\n2026-11-21T00:00:10Z,,\n"
+    with pytest.raises(UserError, match=f"the first line 4 of mine.csv: {reason} than the header has names"):
+        bring("mine.csv", text + last, mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    run = bring("mine.csv", text + "2026-11-21T00:00:20Z,9,1", mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    assert any("last line of mine.csv has no end" in sentence for sentence in run.tool["warnings"])
+
+
+def test_all_columns_that_a_csv_lacks_are_named(bring, tmp_path):
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series"))
+    with pytest.raises(UserError, match=r"has no column 'TPS; total' and no 'when'; it has time, rate, io: name these"):
+        bring("mine.csv", "time,rate,io\n1,2,3\n", mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+
+
 def test_a_mapping_is_checked_whole(tmp_path):
     (tmp_path / "m.toml").write_text('kind = "other"\nseries = "A B"\nmore = 1\n[columns]\n')
     with pytest.raises(UserError, match=r"kind is 'other'.*series is 'A B'.*columns.*more"):

@@ -169,6 +169,7 @@ def test_runs_of_the_store_are_chosen_by_label_or_question(runs, study):
     assert len(both.runs) == 2
     assert clock.table(both, chosen.run_of(both, "first")).shape[0] > 80
     for source, words in (("nothing", "no run is chosen by 'nothing'"), ("SELECT 1, 2", "gives 2 columns"),
+                          ("/", "'/' is a file or a folder, and no label; import it"),
                           ("SELECT nothing", "cannot be answered"), ("SELECT 'x'", "'x', which is no run_id"),
                           ("SELECT run_id FROM runs WHERE false", "no run is chosen"),
                           ("SELECT content FROM read_text('/etc/passwd')", "cannot be answered")):
