@@ -289,6 +289,36 @@ def test_long_docstrings_and_comments_are_seen():
             if prose.n_words(sentence) > 25] == [26, 27, 26]
 
 
+@pytest.mark.parametrize("top", ["model", "study"])
+def test_sentences_of_public_docstrings_are_short(top):
+    """Those that end with a full stop, not with a semicolon."""
+    paths = sorted((ROOT / top).rglob("*.py"))
+    assert len(paths) > 200
+    assert "\n".join(f"{path.relative_to(ROOT)}: {sentence}" for path in paths
+                     for sentence in _long_sentences(path.read_text())) == ""
+
+
+def _long_sentences(code):
+    return [sentence for text in prose.public_docstrings(code) for sentence in prose.sentences(text)
+            if prose.n_words(sentence) > 25]
+
+
+@pytest.mark.parametrize(("code", "n_words"), [
+    ('"""{half}; {half}."""', [26]), ('"""{half}: {half}."""', [26]), ('"""{half},\n{half}.\n"""', [26]),
+    ('def f():\n    """Short. {half}; {half}."""', [26]), ('class C:\n    """{half}; {half}."""', [26]),
+    ('class C:\n    def f(self):\n        """{half}; {half}."""', [26]),
+    ('"""A table.\n\n    a   {half};\n        {half}\n    b   {half}\n"""', [27]),
+    ('"""{half}:\n\n 1. {half};\n    {half}.\n 2. {half}.\n"""', [26]),
+    ('"""{half}. {half}? {half}! {half}."""', []), ('"""{half}\n\n{half}."""', []),
+    ('"""Short.\n\n{half}:\n    {half}.\n"""', []), ('"""A list.\n - {half}\n - {half}\n"""', []),
+    ('"""A table.\n\n    a   {half}\n    b   {half}\n"""', []),
+    ('def _f():\n    """{half}; {half}."""', []), ('class _C:\n    def f(self):\n        """{half}; {half}."""', []),
+    ('def f():\n    def g():\n        """{half}; {half}."""', [])])
+def test_long_sentences_of_public_docstrings_are_seen(code, n_words):
+    half = " ".join(["word"] * 13)
+    assert [prose.n_words(sentence) for sentence in _long_sentences(code.format(half=half))] == n_words
+
+
 def _captions(path):
     """Each as one text; what is filled in counts as a word."""
     for cell in notebook_file.cells(path):

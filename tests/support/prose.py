@@ -3,7 +3,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # A call of Typst with what it is given: texts, and brackets in brackets in brackets.
 ARGUMENTS = r'\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*")*\))*\))*\)'
@@ -44,10 +44,28 @@ def of_code(source: str) -> Iterator[str]:
 
 
 def docstrings(source: str) -> Iterator[str]:
-    """Each as markdown: a row of two columns, `name   what it is`, stands alone like an item of a list."""
-    for node in ast.walk(ast.parse(source)):
+    """Of all modules, classes and functions in a file, each as markdown."""
+    yield from _as_markdown(ast.walk(ast.parse(source)))
+
+
+def public_docstrings(source: str) -> Iterator[str]:
+    """Of a file's module, and of the classes, functions and methods in it that others may call, each as markdown."""
+    yield from _as_markdown(_public(ast.parse(source)))
+
+
+def _as_markdown(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """A row of two columns, `name   what it is`, and what is indented after a colon stand alone like an item of a list."""
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
-            yield re.sub(r"^(?=\s*\S.*\S {2,}\S)", "\n", text, flags=re.M)
+            text = re.sub(r"^( *)(\S.*:)\n(?=\1 )", r"\1\2\n\n", text, flags=re.M)
+            yield re.sub(r"^(?=\s*\S(?:.*\S)? {2,}\S)", "\n", text, flags=re.M)
+
+
+def _public(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> Iterator[ast.AST]:
+    yield node
+    for child in node.body if not isinstance(node, ast.FunctionDef) else ():
+        if isinstance(child, ast.ClassDef | ast.FunctionDef) and not child.name.startswith("_"):
+            yield from _public(child)
 
 
 def comments(source: str) -> Iterator[str]:
