@@ -19,7 +19,8 @@ def dedup(
     size: Annotated[str | None, typer.Option(help="Size of the pool, as 10T: asks what becomes of the table when it is "
                                                   "full. Default: only of what is there now.")] = None,
     release: Annotated[str, typer.Option(help="How much of memory may hold the table: 2010 (a quarter of the ARC) or "
-                                              "openzfs (three quarters of half of memory; Linux, 0.7 to 2.1).")] = "openzfs",
+                                              "openzfs. That is three quarters of half of memory (Linux, 0.7 to "
+                                              "2.1).")] = "openzfs",
     disks: Annotated[int, typer.Option(min=1, max=48, help="Disks of the pool, striped.")] = 8,
     sheet: Annotated[str, typer.Option(help="Which disks: a sheet of data/hardware.")] = "sata-7k2-1tb",
     as_json: Json = False,

@@ -179,8 +179,8 @@ def params(
 @app.command(rich_help_panel=CAME_OUT)
 def claims(
     words: Annotated[list[str] | None, typer.Argument(
-        help="One claim by its name, or claims whose name holds one of these words or fits one with a *, of a notebook (01) "
-             "or of a document (lutz-2010).", autocompletion=complete.claims)] = None,
+        help="One claim by its name, or claims whose name holds one of these words or fits one with a *. "
+             "Or those of a notebook (01) or of a document (lutz-2010).", autocompletion=complete.claims)] = None,
     grade: Annotated[str | None, typer.Option(help="Only claims of this grade, such as consistent.",
                                               autocompletion=complete.grades)] = None,
     every: Annotated[bool, typer.Option("--all", help="Also claims with nothing to predict.")] = False,
