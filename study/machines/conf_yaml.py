@@ -41,7 +41,7 @@ OF_PATRONI = ("bootstrap.dcs.postgresql.parameters", "postgresql.parameters")
 
 
 def settings(text: str, of_lines: Callable[[str], dict[str, str]]) -> dict[str, str] | None:
-    """By name. None if no command of a server with options and no parameters are in it; ValueError, a part of a sentence, if
+    """By name. None if no command of a server with options and no parameters are in it. ValueError, a part of a sentence, if
     they are of several services or cannot be read. `of_lines` reads postgresql.conf and my.cnf."""
     text = text.replace("\\\n", " ")
     lines = [line for line in text.splitlines() if CMD.match(line)]
