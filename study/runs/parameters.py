@@ -192,18 +192,33 @@ def schema(path: Path, listed: Mapping[str, Parameter] | None) -> dict[str, tupl
 
 def resolve(path: Path, listed: Mapping[str, Parameter] | None, overrides: Mapping[str, Any],
             secrets: Collection[str] = ()) -> dict[str, Kept]:
-    """All parameters of a run but the `secrets`: defaults with `overrides`, each checked, as plain Python values."""
+    """All parameters of a run but the `secrets`: defaults with `overrides`, each checked, as plain Python values. UserError
+    with all that is wrong."""
     known = schema(path, listed)
-    for name in [*overrides, *secrets]:
-        if name not in known:
-            hint = errors.meant(name, known, f"it has {', '.join(known) or 'no parameters'}")
-            raise UserError(f"{path.stem} has no parameter '{name}'; {hint}")
-        if name in secrets and name in overrides:
-            raise UserError(f"parameter '{name}' is given and is secret; give it by --secret alone")
-        if name in secrets and known[name][1].kind not in ("str", "any"):
-            raise UserError(f"parameter '{name}' is {KINDS[known[name][1].kind]}, but only text can be secret; use -p")
-    return {name: checked(name, overrides.get(name, default), parameter)
-            for name, (default, parameter) in known.items() if name not in secrets}
+    wrong = [complaint for name in dict.fromkeys([*overrides, *secrets])
+             if (complaint := _wrong_name(path, known, name, name in overrides, name in secrets))]
+    values = {}
+    for name, (default, parameter) in known.items():
+        if name not in secrets:
+            try:
+                values[name] = checked(name, overrides.get(name, default), parameter)
+            except UserError as error:
+                wrong.append(str(error))
+    if wrong:
+        raise UserError("; ".join(wrong))
+    return values
+
+
+def _wrong_name(path: Path, known: Mapping[str, tuple[Kept, Parameter]], name: str, is_given: bool, is_secret: bool) -> str:
+    """Why a parameter cannot be given so; "" if it can."""
+    if name not in known:
+        hint = errors.meant(name, known, f"it has {', '.join(known) or 'no parameters'}")
+        return f"{path.stem} has no parameter '{name}'; {hint}"
+    if is_secret and is_given:
+        return f"parameter '{name}' is given and is secret; give it by --secret alone"
+    if is_secret and known[name][1].kind not in ("str", "any"):
+        return f"parameter '{name}' is {KINDS[known[name][1].kind]}, but only text can be secret; use -p"
+    return ""
 
 
 def checked(name: str, value: Any, parameter: Parameter) -> Kept:

@@ -188,6 +188,9 @@ class Explorer(widgets.VBox):
         except (UserError, ValueError) as error:
             self.status.value = f"<b>{escape(str(error).rstrip('.'))}.</b>{self._of_others()}"
             return
+        except KeyboardInterrupt:
+            self.status.value = f"<b>It was interrupted. Move a slider to go on.</b>{self._of_others()}"
+            raise
         except Exception as error:
             self.status.value = f"<b>It failed: {escape(str(error))}.</b>{self._of_others()}"
             raise

@@ -90,6 +90,17 @@ def test_without_a_list_the_types_of_the_defaults_hold(notebook):
         resolve(path, None, {"n": "abc"})
 
 
+def test_all_that_is_wrong_with_parameters_is_told_at_once(notebook):
+    path = notebook("own", parameters="n = 3\nratio = 0.5\nname = 'a'")
+    with pytest.raises(UserError) as caught:
+        resolve(path, None, {"n": "abc", "zzz": "1", "ratio": "b", "name": "c"}, ["n", "name"])
+    assert str(caught.value) == (
+        "parameter 'n' is given and is secret; give it by --secret alone; own has no parameter 'zzz'; "
+        "it has n, ratio, name; parameter 'name' is given and is secret; give it by --secret alone; "
+        "parameter 'ratio' is 'b', which is not a number; give a number")
+    assert resolve(path, None, {"n": 4}, ["name"]) == {"n": 4, "ratio": 0.5}
+
+
 @pytest.mark.parametrize("pairs", [["n"], ["=3"], ["n=1", "n=2"]])
 def test_malformed_command_line_pairs_are_refused(pairs):
     with pytest.raises(UserError):

@@ -259,6 +259,23 @@ def test_in_a_batch_the_picture_stands_alone(listed, monkeypatch, tmp_path, caps
     assert "make lab" in capsys.readouterr().out
 
 
+def test_an_interrupted_slider_says_so(listed):
+    """*Interrupt the kernel* while it computes; the next value is computed again."""
+    def simulate(n):
+        if n == 2:
+            raise KeyboardInterrupt
+        return [n]
+    listed(n={"kind": "int", "low": 1, "high": 9, "help": "how many"})
+    box = sliders.explore(HERE, simulate, bars, n=1)
+    with pytest.raises(KeyboardInterrupt):
+        box.controls["n"].value = 2
+    assert "It was interrupted" in box.status.value
+    assert is_grey(box)
+    box.controls["n"].value = 3
+    assert "of these values" in box.status.value
+    assert not is_grey(box)
+
+
 def test_a_parameter_without_bounds_gets_no_slider(listed):
     listed(n={"kind": "int"})
     with pytest.raises(ValueError, match="n has no bounds"):
