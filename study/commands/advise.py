@@ -25,8 +25,11 @@ def how_long(n_machines: int, draws: int) -> str:
 
 def advise(
     context: typer.Context,
-    hardware: Annotated[Path | None, typer.Option(help="What you have: a TOML file as in data/machines.")] = None,
-    database: Annotated[str, typer.Option(help="postgres, innodb or oracle.")] = "postgres",
+    hardware: Annotated[Path | None, typer.Option(
+        help="What you have: a TOML file, or the name of one in data/machines or data/scenarios.")] = None,
+    database: Annotated[str | None, typer.Option(
+        help="postgres, innodb or oracle: an ordinary one, where the file has none or another. Default: the file's, else "
+             "postgres.")] = None,
     draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
     today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
     as_json: Json = False,
@@ -45,9 +48,9 @@ def advise(
     from study.machines.run_length import BUDGET
     from study.predictions import advice_page, bounds, recipes, storage_steps, tuning_steps
     from study.predictions import advise as advising
-    from study.predictions.predict import EXPERIMENTS, taken_by_default
+    from study.predictions.predict import EXPERIMENTS, era_taken, notes, taken_by_default
     from study.runs import progress
-    if database not in advising.DATABASES:
+    if database is not None and database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     of_machine = [name for name in ("hardware", "database", "draws")
                   if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
@@ -60,17 +63,20 @@ def advise(
         raise UserError("--hardware is missing; give a TOML file of what you have, such as data/machines/"
                         "two-disks-and-an-ssd.toml")
     else:
+        hardware = advising.named(hardware)
         given_files.refuse_endless(hardware, given_files.TEXT)
         mine, asked = advising.read(hardware, database), storage_steps.read(hardware)
         content = advising.content_of(hardware, database)[0]
-        taken = (*taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
+        instead = advising.taken_instead(hardware, database)
+        taken = (*instead, *taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))
         n_steps = sum(step.after is not None for step in tuning_steps.steps(advising.at_work(mine[0]), mine[1]))
-        err.print(how_long(1 + n_steps, draws), soft_wrap=True)
+        for line in filter(None, (*instead, era_taken(content, mine[0]), how_long(1 + n_steps, draws))):
+            err.print(line, soft_wrap=True)
         with console.counting("runs") as tell, progress.telling(tell):
             storage = storage_steps.of(mine[0], asked, draws)
             advice = advising.advise(*mine, draws)
-            shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[database])
+            shares = bounds.of(advising.at_work(mine[0]), EXPERIMENTS[mine[0].database.kind])
             why = advising.why_more(mine[0], advice, shares, BUDGET)
-        advice = advice._replace(bound_by=shares, why_more=why, notes=taken, storage=storage,
-                                 not_asked=storage_steps.not_asked(asked))
+        advice = advice._replace(bound_by=shares, why_more=why, notes=taken, remarks=notes(mine[0]),
+                                 storage=storage, not_asked=storage_steps.not_asked(asked))
         give(advice, as_json, lambda: advice_page.say(advice, out))

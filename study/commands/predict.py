@@ -95,6 +95,7 @@ def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Map
     machine, if given."""
     from study.machines import scenario as scenarios
     from study.predictions import advise, against
+    from study.predictions import predict as prediction
     from study.runs import progress
     if given := [name for name, value in of_one.items() if value is not None]:
         raise UserError(f"--against compares two machines and {given[0]} is of one; leave one of the two out")
@@ -105,9 +106,12 @@ def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Map
     with console.counting("runs") as tell, progress.telling(tell):
         made = against.compare(mine[1], changed, draws)
     taken = advise.taken_after_hours(mine[1])
+    notes = [*dict.fromkeys([*prediction.notes(mine[1]), *prediction.notes(changed)])]
 
     def say() -> None:
         against.say(made, out, f"{mine[0].name} ({made.before})", f"{other.name} ({made.after})")
+        for note in notes:
+            out.print(f"- {note}", soft_wrap=True)
         for line in taken:
             out.print(f"taken by default: {line}", soft_wrap=True)
-    give(made._asdict() | {"says": against.sentence(made)}, as_json, say)
+    give(made._asdict() | {"says": against.sentence(made), "notes": notes, "taken_by_default": taken}, as_json, say)

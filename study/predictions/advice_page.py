@@ -50,6 +50,7 @@ def say(advice: advise.Advice, out: Console) -> None:
     not_tried = [f"- {row.step}: {row.why_not}" for row in advice.steps[advice.steps.why_not != ""].itertuples()]
     _say_list(out, not_tried and ["Not tried:", *not_tried])
     _say_list(out, [advice.not_asked] * bool(advice.not_asked))
+    _say_list(out, ["To know of this machine:"] * bool(advice.remarks) + [f"- {remark}" for remark in advice.remarks])
     _say_list(out, ["Taken by default:"] * bool(advice.notes) + [f"- {note}" for note in advice.notes])
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from study import errors
 from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
@@ -29,6 +30,7 @@ from study.machines.scenario import Scenario
 from study.machines.storage import Devices
 from study.predictions import bounds, configuration_lines, ladder, model_error, predict, sizes, storage_steps, tuning_steps
 from study.predictions.tuning_steps import Step, is_safe, key
+from study.project import DATA
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
@@ -49,6 +51,7 @@ class Advice(NamedTuple):
     calibrated_tps: intervals.Interval      # of the machine as it is, with the error of earlier blind predictions
     bound_by: Sequence[bounds.Share] = ()
     notes: tuple[str, ...] = ()     # what was taken by default
+    remarks: tuple[str, ...] = ()   # what a reader must know of the machine: see predict.notes
     is_whole: bool = True           # the run of the machine as it is holds all that comes once between two checkpoints
     gain_more: tuple[ladder.Stacked, ...] = ()   # rungs that gain more on the ladder than by themselves
     why_more: tuple[str, ...] = ()  # and why, in words
@@ -56,8 +59,20 @@ class Advice(NamedTuple):
     not_asked: str = ""             # what of that it does not ask
 
 
-def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
-    """The machine of a file with its database, or with an ordinary one, and the devices to spare."""
+def named(path: Path) -> Path:
+    """The file itself, or that of data/machines or of data/scenarios which has the name. UserError for a name of none."""
+    if path.exists() or path.parent != Path():
+        return path
+    ours = {file.stem: file for folder in ("scenarios", "machines") for file in sorted((DATA / folder).glob("*.toml"))}
+    name = path.name.removesuffix(".toml")
+    if name not in ours:
+        raise UserError(f"{path} is not there; " + errors.meant(
+            name, ours, f"name a file, or one of data/machines or data/scenarios: {', '.join(sorted(ours))}"))
+    return ours[name]
+
+
+def read(path: Path, database: str | None = None) -> tuple[Scenario, tuple[Devices, ...]]:
+    """The machine of a file with its database, or with an ordinary one, and the devices to spare: see `content_of`."""
     content, spare = content_of(path, database)
     machine = scenario.of(content, path.name)
     try:
@@ -66,18 +81,35 @@ def read(path: Path, database: str) -> tuple[Scenario, tuple[Devices, ...]]:
         raise UserError(scenario.sentence(path.name, error, within="spare")) from None
 
 
-def content_of(path: Path, database: str) -> tuple[dict, list]:
-    """What the file says of the machine and its database, and of devices to spare."""
+def content_of(path: Path, database: str | None = None) -> tuple[dict, list]:
+    """What the file says of the machine and its database, and of devices to spare. An ordinary `database` stands where the
+    file has none, or one of another kind; left out, it is the file's kind, and else PostgreSQL."""
     content = scenario.toml(path)
     spare = content.pop("spare", [])
     for section in storage_steps.SECTIONS:
         content.pop(section, None)
     if not isinstance(spare, list):
         raise UserError(f"{path.name}: spare is {spare!r}, but it must be a list; begin each device with [[spare]]")
-    keys = content.get("database")
-    if keys is None or (isinstance(keys, dict) and keys.get("kind", "postgres") != database):
-        content["database"] = DATABASES[database]
+    described = content.get("database")
+    if described is None or (isinstance(described, dict) and database not in (None, _kind(described))):
+        content["database"] = DATABASES[database or "postgres"]
     return content, spare
+
+
+def _kind(section: dict) -> str:
+    """Of the database that a section describes."""
+    kind = str(section.get("kind", "postgres"))
+    return "innodb" if kind in ("mariadb", "mysql") else kind
+
+
+def taken_instead(path: Path, database: str | None) -> tuple[str, ...]:
+    """That the file's database is not the one that is asked about, as a line; nothing if it is."""
+    section = scenario.toml(path).get("database")
+    if database is None or not isinstance(section, dict) or (kind := _kind(section)) == database:
+        return ()
+    ordinary = ", ".join(f"{name} = {predict.as_toml(value)}" for name, value in DATABASES[database].items())
+    return (f"[database] of {path.name} is of {kind} and is not used: --database {database} takes an ordinary one "
+            f"({ordinary}). Leave --database out for the file's own.",)
 
 
 # --- what they are worth --------------------------------------------------------------------------------------------------

@@ -354,11 +354,67 @@ def test_what_cannot_be_is_one_sentence(study, tmp_path):
         assert word in one_sentence(study("advise", "--hardware", tmp_path / "a.toml"))
 
 
-def test_a_database_of_another_kind_is_an_ordinary_one():
+def test_a_database_of_another_kind_is_an_ordinary_one_and_a_line_says_so():
     machine, _ = advise.read(HERE, "innodb")
     assert machine.database.kind == "innodb"
+    line, = advise.taken_instead(HERE, "innodb")
+    assert "[database] of two-disks-and-an-ssd.toml is of postgres and is not used" in line
+    assert not advise.taken_instead(HERE, "postgres")
     with pytest.raises(UserError):
         advise.read(HERE.with_name("nowhere.toml"), "postgres")
+
+
+@pytest.mark.parametrize("kind", ["innodb", "mysql", "mariadb"])
+@pytest.mark.parametrize("database", [None, "innodb"])
+def test_the_database_of_the_file_is_the_one_that_is_asked_about(tmp_path, kind, database):
+    file = tmp_path / "mine.toml"
+    file.write_text(f'[pool.data]\nsheet = "savvio-10k2"\n[database]\nkind = "{kind}"\nrows = 123456\n')
+    assert advise.read(file, database)[0].innodb.rows == 123_456
+    assert not advise.taken_instead(file, database)
+
+
+@pytest.fixture
+def without_runs(monkeypatch):
+    """Advice without a step, so that what else is printed is seen at once."""
+    rung = pd.DataFrame([("as it is", 1.0, 2.0, 3.0)], columns=["rung", "low", "tps", "high"])
+    made = advise.Advice(None, pd.DataFrame(columns=advise.STEP_COLUMNS), rung, intervals.Interval(1.0, 2.0, 3.0))
+    monkeypatch.setattr(advise, "advise", lambda *_: made)
+    monkeypatch.setattr(bounds, "of", lambda *_: [])
+
+
+@pytest.mark.usefixtures("without_runs")
+def test_what_a_prediction_notes_of_a_machine_advice_says_too(study, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[files]\nkind = "zvol"\n[pool.data]\nsheet = "savvio-10k2"\n[database]\nkind = "mysql"\nrows = 123456\n'
+                    '[database.conf]\ninnodb_flush_method = "O_DIRECT"\n')
+    done = study("advise", "--hardware", file)
+    assert done.returncode == 0, done.stderr
+    notes = predict.notes(advise.read(file)[0])
+    assert predict.GUEST in notes
+    printed = " ".join(done.stdout.split())
+    assert all(f"- {note}" in printed for note in notes)
+    assert "era is left out" in done.stderr
+    other = study("advise", "--hardware", file, "--database", "postgres")
+    line, = advise.taken_instead(file, "postgres")
+    assert line in other.stderr
+    assert f"- {line}" in " ".join(other.stdout.split())
+    assert "innodb_flush_method" not in other.stdout
+
+
+@pytest.mark.usefixtures("without_runs")
+@pytest.mark.parametrize("name", ["two-disks-and-an-ssd", "nvme-mirror", "nvme-mirror.toml"])
+def test_a_machine_or_a_scenario_is_found_by_its_name(study, monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    assert study("advise", "--hardware", name).returncode == 0
+    assert f"did you mean '{name.removesuffix('.toml')}'" in one_sentence(study("advise", "--hardware", f"my-{name}"))
+    assert "is not there" in one_sentence(study("advise", "--hardware", f"elsewhere/{name}"))
+
+
+def test_without_a_database_an_ordinary_postgres_is_taken(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[pool.data]\nsheet = "savvio-10k2"\n')
+    assert advise.read(file)[0].postgres.scale == advise.DATABASES["postgres"]["scale"]
+    assert not advise.taken_instead(file, "innodb")
 
 
 # ---- what to type ----

@@ -6,7 +6,7 @@ from conftest import one_sentence
 
 from study.errors import UserError
 from study.machines import run_length, scenario
-from study.predictions import advise, against, tuning_steps
+from study.predictions import advise, against, predict, tuning_steps
 
 SHORT = run_length.Budget(6000, 12_000)
 # The field's example on which advice and prediction once had opposite signs.
@@ -71,6 +71,16 @@ def test_a_gain_comes_with_its_interval_and_both_machines(study, files):
 def test_a_machine_against_itself_is_as_fast_in_every_draw(study, files):
     done = study("predict", files / "wide.toml", "--against", files / "wide.toml", "--draws", 2)
     assert f"the second is {against.EQUAL}: +0.0% TPS" in done.stdout
+
+
+def test_what_must_be_known_of_either_machine_is_said_once(study, files):
+    text = SMALL.format("guest", 8).replace("record_kib", 'kind = "zvol"\nvolblocksize_kib')
+    (files / "guest.toml").write_text(text + '[database.conf]\nhuge_pages = "on"\n')
+    done = study("predict", files / "wide.toml", "--against", files / "guest.toml", "--draws", 2)
+    notes = {*predict.notes(scenario.read(files / "wide.toml")), *predict.notes(scenario.read(files / "guest.toml"))}
+    assert predict.GUEST in notes
+    assert "huge_pages: the model leaves it out" in notes
+    assert all(done.stdout.count(f"- {note}\n") == 1 for note in notes)
 
 
 @pytest.mark.parametrize("option", [["--out", "a.json"], ["--dry-run"], ["--seeds", 2]])
