@@ -171,9 +171,20 @@ def _value(name: str, setting: Setting, value: object) -> float | bool | str:
     if setting.kind == "choice" and read not in setting.choices:
         raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
     if setting.kind not in ("choice", "switch") and not setting.low <= read <= setting.high:
-        raise ValueError(f"{name} is {value}, but must be from {setting.low:g} to "
-                         f"{f'{setting.high:g} {_BASE[setting.kind]}'.rstrip()}; choose one in that range")
+        raise ValueError(f"{name} is {value}, but must be {bounds_in_words(setting)}; choose one in that range")
     return read
+
+
+def bounds_in_words(setting: Setting) -> str:
+    """From the least to the most of a number, a time or a size; no most where only memory or disks set it."""
+    low, high = (_size_in_words(end) if setting.kind == "size" else f"{end:.7g}{' s' * (setting.kind == 'time')}"
+                 for end in (setting.low, setting.high))
+    return f"from {low}" + ("" if setting.high >= 2**50 else f" to {high}")
+
+
+def _size_in_words(n_bytes: float) -> str:
+    unit, name = next((unit, name) for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")) if n_bytes >= unit)
+    return f"{n_bytes / unit:g}{name}"
 
 
 def size(text: object, unit: str = "B") -> float:
@@ -224,4 +235,3 @@ _READERS: dict[str, Callable[[Any, Setting], Any]] = {
 _WORDS = {"size": "no size", "time": "no time", "number": "no number", "whole": "no whole number",
           "switch": "neither on nor off", "choice": "no word"}
 _LIKE = {"size": "64MB", "time": "30s", "number": "0.5", "whole": "8", "switch": "on", "choice": ""}
-_BASE = {"size": "B", "time": "s", "number": "", "whole": ""}

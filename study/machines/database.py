@@ -113,11 +113,23 @@ class Postgres(Section):
         if (self.start == "at work") != (self.interval_transactions is not None):
             raise ValueError(f"start is '{self.start}' and interval_transactions is {self.interval_transactions}, but a "
                              "start at work, and no other, has such an interval; leave both out")
+        if 8.5 <= self.version < 9 or 9.7 <= self.version < 10:
+            raise ValueError(f"version is {self.version:g}, but there was no such PostgreSQL; choose "
+                             f"{'8.4 or 9.0' if self.version < 9 else '9.6 or 10'}")
+        _refuse_few_connections(self.clients, self.conf)
         settings = conf.check("postgres", self.conf)
         for name, first, end in (("max_wal_size", 9.5, 19), ("wal_compression", 9.5, 19), ("checkpoint_segments", 8, 9.5)):
             if name in settings and not first <= self.version < end:
                 raise ValueError(f"{name} is set, but PostgreSQL {self.version:g} has no such setting; leave it out")
         return self
+
+
+def _refuse_few_connections(clients: int, settings: dict[str, Any]) -> None:
+    """ValueError if a server with these settings would turn clients away. Its default is not held against them."""
+    written = str(settings.get("max_connections", "")).strip()
+    if written.isdecimal() and 0 < int(written) < clients:
+        raise ValueError(f"clients is {clients}, but max_connections is {written}, and a server refuses the others; choose "
+                         "fewer clients or more connections")
 
 
 class Innodb(Section):
@@ -159,6 +171,7 @@ class Innodb(Section):
             raise ValueError(f"rows is {self.rows}, but a table has one row at least; choose 1 or more")
         if self.clients < 1:
             raise ValueError(f"clients is {self.clients}, but without a client nothing is asked; choose 1 or more")
+        _refuse_few_connections(self.clients, self.conf)
         if self.read_only and self.write_only:
             raise ValueError("read_only and write_only are both set, and nothing is left of a transaction; choose one")
         if (self.start == "at work") != (self.transactions_a_second is not None):

@@ -4,6 +4,7 @@
     not_simulated.of_kind("files", "ext4")      likewise of a kind
     not_simulated.of_value("layout", "raid10")  likewise of a value
     not_simulated.mariadb({"kind": "mariadb", "version": "10.6"})       as the InnoDB that it has
+    not_simulated.own_defaults((10, 6))         where MariaDB's settings are not those of that release of MySQL
 """
 import re
 
@@ -60,6 +61,14 @@ KINDS = {
 }
 # InnoDB of MariaDB: XtraDB of MySQL's release up to 10.1, MySQL 5.7's from 10.2 on, and its own since (mariadb.com/kb).
 MARIADB = (((10, 2), "5.7"), ((10, 0), "5.6"), ((5, 5), "5.5"))
+NEWEST_MARIADB = (12, 0)        # where no version is given
+# Its defaults that are not those of the release of MySQL: its manual, "InnoDB System Variables"; MDEV-27734 of 10.6.7.
+OF_MARIADB: tuple[tuple[tuple[int, int], dict[str, object]], ...] = (
+    ((10, 2), {"sync_binlog": 0}),
+    ((10, 5), {"innodb_log_file_size": "96M", "innodb_log_files_in_group": 1, "innodb_max_dirty_pages_pct": 90}),
+    ((10, 6), {"innodb_change_buffering": "none"}))
+# What it takes and does not heed: from 10.5 on the redo log is one file, from 10.9 on nothing is buffered (MDEV-27735).
+UNHEEDED = {"innodb_log_files_in_group": (10, 5), "innodb_change_buffering": (10, 9)}
 
 
 def known(section: str, word: str) -> str:
@@ -86,13 +95,38 @@ def mariadb(database: dict) -> dict:
         return database | {"kind": "innodb"} | ({"version": of_mysql[1]} if of_mysql else {})
     if database.get("kind") != "mariadb":
         return database
-    if "version" not in database:
-        return database | {"kind": "innodb", "version": MARIADB[0][1]}
-    written = VERSION.match(str(database["version"]))
-    if written is None:
-        raise ValueError(f"version is {database['version']!r}, which is no version of MariaDB; write it like \"10.6\"")
-    number = int(written[1]), int(written[2] or 0)
+    number = mariadb_version(database)
     release = next((mysql for first, mysql in MARIADB if number >= first), None)
     if release is None:
         raise ValueError(f"version is {database['version']}, but MariaDB is simulated from 5.5 on; choose one of these")
-    return database | {"kind": "innodb", "version": release}
+    taken, given = database | {"kind": "innodb", "version": release}, database.get("conf", {})
+    if not isinstance(given, dict):
+        return taken
+    heeded = {name: value for name, value in given.items() if number < UNHEEDED.get(_variable(name), NEVER)}
+    return taken | {"conf": own_defaults(number) | heeded}
+
+
+NEVER = (1000, 0)
+
+
+def _variable(name: str) -> str:
+    """An option of my.cnf by the name of its variable."""
+    return name.lower().replace("-", "_").removeprefix("loose_")
+
+
+def mariadb_version(database: dict) -> tuple[int, int]:
+    """Of MariaDB; the newest if it is left out. ValueError for what is none, or what may be one of two."""
+    if "version" not in database:
+        return NEWEST_MARIADB
+    version = database["version"]
+    if version == 10.1 and isinstance(version, float):
+        raise ValueError('version is 10.1 as a number, which 10.10 is too; write version = "10.1" or version = "10.10"')
+    written = VERSION.match(str(version))
+    if written is None:
+        raise ValueError(f"version is {version!r}, which is no version of MariaDB; write it like \"10.6\"")
+    return int(written[1]), int(written[2] or 0)
+
+
+def own_defaults(version: tuple[int, int]) -> dict[str, object]:
+    """Settings of that version of MariaDB where they are not those of the release of MySQL that stands for it."""
+    return {name: value for first, settings in OF_MARIADB if version >= first for name, value in settings.items()}

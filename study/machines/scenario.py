@@ -91,11 +91,13 @@ class Scenario(Section):
         usual = {"files": "zfs", "database": "postgres"}
         content = content | {name: {"kind": kind} | content[name] for name, kind in usual.items()
                              if isinstance(content.get(name), dict)}
-        if isinstance(database := content.get("database"), dict):
+        database, files = content.get("database"), content.get("files", {"kind": "zfs"})
+        if isinstance(database, dict):
             content["database"] = not_simulated.mariadb(database)
-        files = content.get("files", {"kind": "zfs"})
         if isinstance(files, dict) and files["kind"] in ("zfs", "zvol"):
-            content["files"] = {"era": _era_of_its_time(content)} | files
+            is_mariadb = isinstance(database, dict) and database["kind"] == "mariadb"
+            own = {"database": database} if is_mariadb else {}
+            content["files"] = {"era": _era_of_its_time(content | own)} | files
         return content
 
     @model_validator(mode="after")
@@ -135,13 +137,18 @@ class Scenario(Section):
 # From which version of a database on which ZFS is likeliest, by the years of both (model.zfs.eras). There is that of Linux,
 # and the older one that FreeBSD had in the same year. That is 10 and 11; 12 from 2018, 13.0 from 2021, 13.1 from 2022, 14
 # from November 2023.
-ERAS_OF_LINUX: dict[str, dict[float | str, str]] = {
+Eras = dict[str, dict[Any, str]]
+ERAS_OF_LINUX: Eras = {
                  "postgres": {9.3: "openzfs_2013", 10: "openzfs_2017", 12: "openzfs_2019", 14: "openzfs_2021",
                               16: "openzfs"},
-                 "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"}}
-ERAS_OF_FREEBSD: dict[str, dict[float | str, str]] = {
+                 "innodb": {"5.6": "openzfs_2013", "5.7": "openzfs_2017", "8.0": "openzfs_2021", "8.4": "openzfs"},
+                 "mariadb": {(10, 0): "openzfs_2013", (10, 2): "openzfs_2017", (10, 4): "openzfs_2019",
+                             (10, 6): "openzfs_2021", (11, 2): "openzfs"}}
+ERAS_OF_FREEBSD: Eras = {
                    "postgres": {9.3: "openzfs_2013", 12: "openzfs_2017", 14: "openzfs_2019", 15: "openzfs_2021"},
-                   "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"}}
+                   "innodb": {"5.6": "openzfs_2013", "8.0": "openzfs_2017", "8.4": "openzfs"},
+                   "mariadb": {(10, 0): "openzfs_2013", (10, 4): "openzfs_2017", (10, 6): "openzfs_2019",
+                               (10, 8): "openzfs_2021", (11, 2): "openzfs"}}
 
 
 def _era_of_its_time(content: dict) -> str:
@@ -150,12 +157,12 @@ def _era_of_its_time(content: dict) -> str:
     system = host.get("system") if isinstance(host, dict) else None
     if not isinstance(database, dict) or system == "solaris":
         return "b111"
-    version, likeliest = database.get("version"), "openzfs_2013" if system == "linux" else "b111"
+    kind, likeliest = str(database["kind"]), "openzfs_2013" if system == "linux" else "b111"
+    version = not_simulated.mariadb_version(database) if kind == "mariadb" else database.get("version")
     of_versions = ERAS_OF_FREEBSD if system == "freebsd" else ERAS_OF_LINUX
-    for first, era in of_versions.get(str(database["kind"]), {}).items():
-        if isinstance(first, str):
-            likeliest = era if isinstance(version, str) and first <= version else likeliest
-        elif isinstance(version, int | float) and first <= version:
+    for first, era in of_versions.get(kind, {}).items():
+        are_numbers = isinstance(first, int | float) and isinstance(version, int | float)
+        if (are_numbers or type(first) is type(version)) and first <= version:
             likeliest = era
     return likeliest
 

@@ -306,4 +306,5 @@ def fits(machine: Scenario, table_bytes: int, log_bytes: int = 0) -> None:
                             f"{pool.data.usable_bytes / GIB:.1f}; choose a smaller one or more disks")
         if pool is not None and 0 < pool.fill * pool.data.usable_bytes < n_bytes:
             raise UserError(f"the {content} takes {n_bytes / GIB:.1f} GiB, but fill = {pool.fill:g} of the disks is "
-                            f"{pool.fill * pool.data.usable_bytes / GIB:.1f}; give the fill with the {content} in it")
+                            f"{pool.fill * pool.data.usable_bytes / GIB:.1f} GiB; give the fill with the {content} in "
+                            "it")

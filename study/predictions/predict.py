@@ -22,7 +22,7 @@ from study.documents import priors
 from study.ensembles import intervals, kept
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
-from study.machines import conf, pool_fill, run_length, settings_without_effect
+from study.machines import conf, not_simulated, pool_fill, run_length, settings_without_effect
 from study.machines import simulate as machines
 from study.machines.power_cut_risks import dangers
 from study.machines.scenario import Scenario
@@ -158,8 +158,8 @@ def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
     sections = {"host": machine.host, "files": machine.files, "pool": machine.pool, "pool.data": machine.pool.data,
                 "database": machine.database}
     asked = content.get("database", {}).get("kind")
-    lines = [f"database: {asked} is taken as the InnoDB of MySQL {getattr(machine.database, 'version', None) or '5.4'}"] * (
-        asked in ("mariadb", "mysql"))
+    lines = [f"database: {asked} is taken as the InnoDB of MySQL {getattr(machine.database, 'version', None) or '5.4'}"
+             f"{_own_of_mariadb(content['database'], machine)}"] * (asked in ("mariadb", "mysql"))
     for name, section in sections.items():
         given = content
         for part in name.split("."):
@@ -170,6 +170,15 @@ def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
                  and not isinstance(value, dict)]
         lines += [f"{name}: {', '.join(taken)}"] * bool(taken)
     return tuple(lines)
+
+
+def _own_of_mariadb(database: dict, machine: Scenario) -> str:
+    """Which settings are neither the file's nor that MySQL's, but MariaDB's; "" if none is."""
+    if database["kind"] != "mariadb":
+        return ""
+    own = not_simulated.own_defaults(not_simulated.mariadb_version(database))
+    taken = [f"{name} = {value}" for name, value in own.items() if machine.database.conf.get(name) == value]
+    return f", with MariaDB's own {', '.join(taken)}" if taken else ""
 
 
 SET_BY_PROGRAM = {"to_scale", "groups_to_scale", "checkpoint_pace", "interval_transactions", "transactions_a_second",
@@ -187,9 +196,10 @@ def era_taken(content: dict, machine: Scenario) -> str:
     """Which build of ZFS is taken where a scenario (`content`, as it is in its file) names none; else nothing."""
     if machine.files.kind == "ufs" or "era" in content.get("files", {}):
         return ""
-    version = getattr(machine.database, "version", None)
+    of_mariadb = content["database"] if content["database"].get("kind") == "mariadb" else {}
+    version = of_mariadb.get("version") if of_mariadb else getattr(machine.database, "version", None)
     words = [f"{version:g}" if isinstance(version, float) else f"{version}"] * bool(version)
-    when = " ".join([machine.database.kind, *words])
+    when = " ".join([of_mariadb.get("kind", machine.database.kind), *words])
     return (f"era is left out: {machine.files.era} is taken, the likeliest for {when} on {machines.system(machine)}; to "
             "choose, set era in [files]")
 

@@ -65,15 +65,19 @@ def eras_by_version() -> str:
     """Which era a scenario has that leaves it out."""
     of_freebsd, of_linux = scenario.ERAS_OF_FREEBSD, scenario.ERAS_OF_LINUX
     return table(("database", "from version", "on FreeBSD", "else"), [
-        (name, first, of_freebsd[kind].get(first, "as before"), of_linux[kind].get(first, "as before"))
-        for kind, name in (("postgres", "PostgreSQL"), ("innodb", "MySQL"))
+        (name, ".".join(map(str, first)) if isinstance(first, tuple) else first,
+         of_freebsd[kind].get(first, "as before"), of_linux[kind].get(first, "as before"))
+        for kind, name in (("postgres", "PostgreSQL"), ("innodb", "MySQL"), ("mariadb", "MariaDB"))
         for first in sorted({*of_freebsd[kind], *of_linux[kind]})])
 
 
 def mariadb() -> str:
     """Which release of MySQL stands for which of MariaDB."""
-    return table(("MariaDB from version", "taken as MySQL"),
-                 [(".".join(map(str, first)), mysql) for first, mysql in sorted(not_simulated.MARIADB)])
+    own, releases = dict(not_simulated.OF_MARIADB), dict(not_simulated.MARIADB)
+    return table(("MariaDB from version", "taken as MySQL", "its own defaults"), [
+        (".".join(map(str, first)), releases.get(first, "as before"),
+         ", ".join(f"`{name} = {value}`" for name, value in own.get(first, {}).items()) or "–")
+        for first in sorted({*releases, *own})])
 
 
 def _what(name: str, field: FieldInfo) -> str:
@@ -128,13 +132,5 @@ def _setting(name: str, setting: conf.Setting) -> str:
         legal = ", ".join(f"`{word}`" for word in conf.LEGAL.get(name, ()))
         return ", ".join(f"`{choice}`" for choice in setting.choices) + (f"; not simulated: {legal}" if legal else "")
     words = {"size": "size", "time": "time", "number": "number", "whole": "whole number"}[setting.kind]
-    low, high = (_size(end) if setting.kind == "size" else f"{end:.7g}{' s' * (setting.kind == 'time')}"
-                 for end in (setting.low, setting.high))
-    above = "" if setting.high >= 2**50 else f" to {high}"
     bare = f"; a bare number counts {setting.unit}" if setting.unit and setting.unit not in ("B", "s") else ""
-    return f"{words} from {low}{above}{bare}"
-
-
-def _size(n_bytes: float) -> str:
-    unit, name = next((unit, name) for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")) if n_bytes >= unit)
-    return f"{n_bytes / unit:g}{name}"
+    return f"{words} {conf.bounds_in_words(setting)}{bare}"

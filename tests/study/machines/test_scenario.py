@@ -13,6 +13,7 @@ from study.machines import conf, not_simulated, power_cut_risks, scenario, serve
 from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 from study.machines.database import Innodb
+from study.predictions import predict
 
 DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
 POSTGRES = scenario.of(DISK | {"database": {"kind": "postgres"}})
@@ -43,7 +44,7 @@ IMPOSSIBLE = [
     ("database.conf", {"shared_buffers": "16GB"}, "more than the memory of 8 GiB"),
     ("database.conf", {"shared_bufers": "1GB"}, "that is simulated; did you mean 'shared_buffers'?"),
     ("database.conf", {"shared_buffers": "much"}, "which is no size"),
-    ("database.conf", {"checkpoint_timeout": "5s"}, "from 30 to 86400 s"),
+    ("database.conf", {"checkpoint_timeout": "5s"}, "from 30 s to 86400 s"),
     ("database.conf", {"full_page_writes": "perhaps"}, "neither on nor off"),
     ("database.conf", {"max_wal_size": "1GB"}, "PostgreSQL 8.3 has no such setting"),
     ("files.record_kib", 12, "a power of two"),
@@ -197,12 +198,50 @@ def test_wrong_values_and_settings_are_named_together():
 
 @pytest.mark.parametrize(("database", "version"), [
     ({"kind": "mysql", "version": "8.0"}, "8.0"), ({"kind": "mariadb"}, "5.7"),
-    ({"kind": "mariadb", "version": 10.2}, "5.7"),
+    ({"kind": "mariadb", "version": 10.2}, "5.7"), ({"kind": "mariadb", "version": "10.10"}, "5.7"),
     ({"kind": "mariadb", "version": "10.11.4"}, "5.7"), ({"kind": "mariadb", "version": "10.1"}, "5.6"),
     ({"kind": "mariadb", "version": 5.5}, "5.5"), ({"kind": "mariadb", "version": 11}, "5.7")])
 def test_mariadb_is_the_innodb_that_it_has(database, version):
     taken = scenario.of(DISK | {"database": database}).database
     assert (taken.kind, taken.version) == ("innodb", version)
+
+
+@pytest.mark.parametrize(("version", "settings", "expected"), [
+    ("10.4", {}, {"log_file_bytes": 48 * 2**20, "n_log_files": 2, "change_buffering": 1, "sync_binlog": 0}),
+    ("10.6", {}, {"log_file_bytes": 48 * 2**20, "n_log_files": 2, "change_buffering": 0, "max_dirty_pages_pct": 90}),
+    ("10.6", {"innodb-log-file-size": "1G", "innodb_log_files_in_group": 4},
+     {"log_file_bytes": 2**29, "n_log_files": 2, "sync_binlog": 0}),
+    ("10.6", {"innodb_change_buffering": "all", "sync_binlog": 1}, {"change_buffering": 1, "sync_binlog": 1}),
+    ("11.4", {"innodb_change_buffering": "all"}, {"change_buffering": 0})])
+def test_mariadb_has_its_own_defaults_and_one_log_file(version, settings, expected):
+    machine = scenario.of(DISK | {"database": {"kind": "mariadb", "version": version, "conf": settings}})
+    made = servers.innodb_settings(machine, machines.known([machine], "sysbench").central(), 100)
+    assert {name: getattr(made, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(("version", "system", "era"), [
+    ("10.1", "linux", "openzfs_2013"), ("10.6.12", "linux", "openzfs_2021"), ("10.11", "linux", "openzfs_2021"),
+    (11.4, "linux", "openzfs"), (None, "linux", "openzfs"), ("10.6", "freebsd", "openzfs_2019"),
+    ("5.5", "linux", "openzfs_2013"), ("10.6", "solaris", "b111")])
+def test_the_zfs_of_mariadb_is_of_its_own_time_and_not_of_that_mysql(version, system, era):
+    database = {"kind": "mariadb"} | ({"version": version} if version else {})
+    content = DISK | {"host": {"system": system}, "database": database}
+    machine = scenario.of(content)
+    assert machine.files.era == era
+    assert f"the likeliest for mariadb{f' {version}' if version else ''} on {system}" in predict.era_taken(content, machine)
+
+
+@pytest.mark.parametrize(("database", "word"), [
+    ({"kind": "mariadb", "version": 10.1}, 'write version = "10.1" or version = "10.10"'),
+    ({"kind": "postgres", "version": 9.7}, "choose 9.6 or 10"), ({"kind": "postgres", "version": 8.5}, "choose 8.4 or 9.0"),
+    ({"kind": "postgres", "clients": 200, "conf": {"max_connections": "100"}}, "max_connections is 100"),
+    ({"kind": "innodb", "clients": 200, "conf": {"max_connections": 151}}, "max_connections is 151"),
+    ({"kind": "postgres", "version": 16, "conf": {"max_wal_size": "1MB"}}, "must be from 32MB;"),
+    ({"kind": "postgres", "conf": {"wal_buffers": "4GB"}}, "must be from 32kB to 2GB;")])
+def test_what_no_server_is_or_takes_is_refused_with_what_to_write(database, word):
+    with pytest.raises(UserError) as caught:
+        scenario.of(DISK | {"database": database})
+    assert word in str(caught.value)
 
 
 @pytest.mark.parametrize(("sync", "disabled", "always"), [("standard", 0, 0), ("disabled", 1, 0), ("always", 0, 1)])
