@@ -23,6 +23,8 @@ from study.predictions import advise, ladder, predict, sizes
 
 SAID = {1: "faster", -1: "slower", 0: "open: nobody can say whether faster or slower"}
 EQUAL = "as fast in every draw"
+ALIKE = "as fast, to a tenth of a percent"
+TENTH = 0.0005      # of a gain: what is less is printed as 0.0 %
 HINT = "to judge a change: study predict THIS --against CHANGED; runs apart may differ in size, and so in rate"
 
 
@@ -63,8 +65,10 @@ def compare(before: Scenario, after: Scenario, draws: int = predict.DRAWS,
 
 def sentence(made: Comparison) -> str:
     """Which is faster, by how much."""
-    low, middle, high = (f"{end - 1:+.1%}" for end in made.gain)
-    words = EQUAL if made.gain.low == made.gain.high == 1 else SAID[made.sign]
+    low, middle, high = (f"{end - 1:+.1%}".replace("-0.0%", "+0.0%") for end in made.gain)
+    words = SAID[made.sign]
+    if all(abs(end - 1) < TENTH for end in made.gain):
+        words = EQUAL if made.gain.low == made.gain.high == 1 else ALIKE
     return f"the second is {words}: {middle} TPS ({low} to {high}, 5 to 95 % of {made.n_draws} draws)"
 
 

@@ -4,9 +4,10 @@ import json
 import pytest
 from conftest import one_sentence
 
+from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
-from study.predictions import advise, against, predict, tuning_steps
+from study.predictions import advise, against, ladder, predict, tuning_steps
 
 SHORT = run_length.Budget(6000, 12_000)
 # The field's example on which advice and prediction once had opposite signs.
@@ -71,6 +72,16 @@ def test_a_gain_comes_with_its_interval_and_both_machines(study, files):
 def test_a_machine_against_itself_is_as_fast_in_every_draw(study, files):
     done = study("predict", files / "wide.toml", "--against", files / "wide.toml", "--draws", 2)
     assert f"the second is {against.EQUAL}: +0.0% TPS" in done.stdout
+
+
+@pytest.mark.parametrize(("gain", "words"), [
+    ((0.9996, 0.9997, 0.9999), f"is {against.ALIKE}: +0.0% TPS (+0.0% to +0.0%,"),
+    ((1.0, 1.0, 1.0), f"is {against.EQUAL}: +0.0%"),
+    ((0.9996, 1.0001, 1.02), "is open: "), ((0.998, 0.999, 0.9995), "is slower: -0.1% TPS (-0.2% to "),
+    ((1.001, 1.002, 1.003), "is faster: +0.2%")])
+def test_nothing_is_called_faster_or_slower_by_nothing(gain, words):
+    made = against.Comparison("a", "b", intervals.Interval(*gain), ladder.sign(gain), None, 1.0, None, 8, True)
+    assert words in against.sentence(made)
 
 
 def test_what_must_be_known_of_either_machine_is_said_once(study, files):
