@@ -7,8 +7,10 @@
 An option is `-c name=value` or `--name=value`, also several in a string of their own. Sources: PostgreSQL's and MySQL's
 manuals of their servers; docker-entrypoint.sh of their images, which puts the server before options that stand alone.
 """
+import itertools
 import re
 import shlex
+from collections.abc import Iterable, Iterator
 
 from study.machines import conf, conf_statements, settings_without_effect
 
@@ -20,6 +22,9 @@ LONG = re.compile(rf"--(?P<name>{NAME})(?:=(?P<value>.*))?", re.DOTALL)
 SHORT = re.compile(rf"(?P<name>{NAME})\s*=\s*(?P<value>.*)", re.DOTALL)
 VARIABLE = re.compile(r"(?<!\$)\$\{?\w|\{\{")
 SEVERAL = re.compile(r"\s(?:-c\s*\w|--\w)")
+APART = {"&&", "||", ";", "|", "&"}       # commands of a shell stand on both sides
+# A comment, or a name with its value: a backslash at its end is of a path, and does not join it with the next line.
+ALONE = re.compile(r"\s*(?:[#;]|(?!(?:command|args):)[\w.-]+\s*[:=])")
 OF_NO_SETTING = {"-D", "-p", "-k", "-h", "-i", "-l", "-N", "-u", "-P"}      # folders, ports, sockets, users, connections
 WITHOUT_VALUE = {"-i", "-l"}
 
@@ -32,17 +37,35 @@ def split(command: str) -> list[str]:
         raise ValueError("has a command with a quotation that does not end; give it whole") from None
 
 
+def joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Lines and their numbers, from 1. A line of a command that a backslash continues is joined with the next one."""
+    held, held_at = "", 0
+    for n, line in enumerate(lines, start=1):
+        held, held_at = f"{held} {line.strip()}" if held_at else line.rstrip(), held_at or n
+        if held.endswith("\\") and not ALONE.match(held):
+            held = held[:-1].rstrip()
+            continue
+        yield held_at, held
+        held, held_at = "", 0
+    if held_at:
+        yield held_at, held
+
+
 def of_line(line: str) -> dict[str, str]:
-    """What a line with a command sets; {} if it is none of a server. ValueError as `of_words`."""
-    words = split(line)
-    if not words:
-        return {}
+    """What a line with a command sets; {} if it is none of a server. ValueError as `of_words`, and for several servers."""
+    parts = [list(part) for is_apart, part in itertools.groupby(split(line), APART.__contains__) if not is_apart]
+    made = [settings for part in parts if (settings := _of_command(part))]
+    if len(made) > 1:
+        raise ValueError("has commands of several servers; give that of the database alone")
+    return made[0] if made else {}
+
+
+def _of_command(words: list[str]) -> dict[str, str]:
     variable, is_assigned, value = words[0].partition("=")
     if is_assigned and re.fullmatch(r"\w+", variable):      # of a shell, or of a unit of systemd
         words = [value, *words[1:]]
-    options = words.index("-o") + 1 if words[0].rpartition("/")[2] == "pg_ctl" and "-o" in words else 0
-    if options:
-        return of_words(words[options:options + 1])
+    if words[0].rpartition("/")[2] == "pg_ctl":
+        return of_words([word for mark, options in itertools.pairwise(words) if mark == "-o" for word in split(options)])
     is_container = re.search(r"\b(?:run|create)\b", " ".join(words[1:3])) is not None
     at = [n for n, word in enumerate(words) if word.rpartition("/")[2] in SERVERS
           or (is_container and not word.startswith("-") and words[n - 1] != "--name" and IMAGE.fullmatch(word))]

@@ -16,7 +16,6 @@ The last of several values of a name counts, as it does for the servers. Files t
 stay in what is returned, as `include_dir`, so that they are named.
 """
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +33,7 @@ OPTION = re.compile(
 ITEM = re.compile(r"""-\s+(?P<text>.*)""")        # of a list of YAML
 IN_LIST = re.compile(r"""["']?(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>[^"']*))?["']?""")
 COMMAND = re.compile(r"""(?![a-z][\w.-]*\s*=)(?!--\s).*(?:^|[\s"'=])(?:-c\s*["']?\w|--\w)""")
+COMMENT = re.compile(r"\s[#;].*")
 MARK = re.compile(r"""["']?-c["']?""")            # its setting is the next item
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
@@ -162,7 +162,9 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
     settings: dict[str, str] = {}
     wrong: list[str] = []
     is_of_server = True
-    for n, line in _joined(lines):
+    commands = []       # lines with a command of a server
+    for n, text in conf_command.joined(lines):
+        line = text.strip()
         if not line or line[0] in "#;" or line.startswith("-- ") or line == "--":
             continue
         if line[0] == "!":
@@ -171,45 +173,37 @@ def _of_lines(lines: list[str], path: Path) -> dict[str, str]:
             is_of_server = bool(OF_SERVER.fullmatch(section[1]))
         elif is_of_server:
             try:
-                _take(settings, line)
+                commands += [n] * _take(settings, line)
             except ValueError as error:
                 wrong.append(f"line {n} '{line[:60]}' {error}".rstrip())
     if wrong:
         raise UserError(f"{path.name} has lines that are no settings: {', '.join(wrong)}; mend them, or leave them out")
+    if len(commands) > 1:
+        raise UserError(f"{path.name} has commands of several servers, in lines {', '.join(map(str, commands))}; give "
+                        "that of the database alone")
     if not settings:
         raise UserError(f"{path.name} has no setting; give postgresql.conf, my.cnf, or what SHOW ALL prints")
     return settings
 
 
-def _joined(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Lines without blanks around them and their numbers, from 1. One that a backslash continues is joined with the next."""
-    held, held_at = "", 0
-    for n, line in enumerate(map(str.strip, lines), start=1):
-        held, held_at = f"{held} {line}".strip(), held_at or n
-        if held.endswith("\\"):
-            held = held[:-1].rstrip()
-            continue
-        yield held_at, held
-        held, held_at = "", 0
-    if held:
-        yield held_at, held
-
-
-def _take(settings: dict[str, str], line: str) -> None:
-    """Put what a line sets into `settings`. ValueError for one that is none, with a part of a sentence or without."""
+def _take(settings: dict[str, str], line: str) -> bool:
+    """Put what a line sets into `settings`. Whether it is a command of a server. ValueError for a line that sets nothing,
+    with a part of a sentence or without."""
     item = ITEM.fullmatch(line)
     text = item["text"] if item else line
     if item and MARK.fullmatch(text):
-        return
+        return False
     if not item and conf_statements.is_of(line):
         conf_statements.apply(settings, line)
-        return
+        return False
     match = OPTION.fullmatch(text)
-    if match is None and not item and COMMAND.match(text):
-        settings |= conf_command.of_line(text)
-        return
+    command = COMMENT.sub("", text)
+    if match is None and not item and COMMAND.match(command) and (made := conf_command.of_line(command)):
+        settings |= made
+        return not command.startswith("-")
     match = match or (IN_LIST if item else LINE).fullmatch(text)
     if match is None:
         raise ValueError("")
     settings.pop(match["name"], None)       # the last counts, also among spellings of one name
     settings[match["name"]] = conf_statements.value_of(match["value"] or "")
+    return False

@@ -30,11 +30,12 @@ PLAIN = re.compile(r"[\w./-]+")
 OF_STRINGS = re.compile(r"""\s*(['"])[^'"\n]*\1\s*(?:,\s*(['"])[^'"\n]*\2\s*)*,?\s*""")       # a list without its brackets
 SIMULATED = conf.POSTGRES.keys() | conf.INNODB.keys()
 ANY_NAME = "|".join(sorted(SIMULATED)).replace("_", "[-_]")
-LINE = re.compile(rf"^\s*(?:{ANY_NAME})\s*=", re.MULTILINE)
-OPTION = re.compile(rf"(?:-c\s*|--)?(?:{ANY_NAME})\s*=")
+OF_A_BLOCK = re.compile(rf"^\s*(?:{ANY_NAME})(?:\s*=|[ \t]+\S+[ \t]*$)", re.MULTILINE)     # a line of such a file
+IN_WORDS = re.compile(rf"(?:-c\s*|--)?(?:{ANY_NAME})\s*=")
 NAMES = ("option", "key", "name", "parameter", "setting", "variable", "ParameterName")
 VALUES = ("value", "val", "ParameterValue")
 MODULES = ("postgresql_set", "mysql_variables", "lineinfile")           # of Ansible: a task has one setting
+OF_CONF = re.compile(r"postg|pg|my\.cnf|mysql|maria|\{\{", re.IGNORECASE)     # in the path of a file that a task edits
 OF_A_ROLE = re.compile(r"(?P<server>postgres(?:ql)?|pg|mysql|mariadb)_+(?P<name>\w+)")
 # Where Patroni has parameters: those for the cluster, and those of this server, which count.
 OF_PATRONI = ("bootstrap.dcs.postgresql.parameters", "postgresql.parameters")
@@ -43,7 +44,7 @@ OF_PATRONI = ("bootstrap.dcs.postgresql.parameters", "postgresql.parameters")
 def settings(text: str, of_lines: Callable[[str], dict[str, str]]) -> dict[str, str] | None:
     """By name. None if no command of a server with options and no parameters are in it. ValueError, a part of a sentence, if
     they are of several services or cannot be read. `of_lines` reads postgresql.conf and my.cnf."""
-    text = text.replace("\\\n", " ")
+    text = "\n".join(line for _, line in conf_command.joined(text.splitlines()))
     lines = [line for line in text.splitlines() if CMD.match(line)]
     of_yaml = "\n".join(CMD.sub("command: ", line) for line in lines) or text
     try:
@@ -58,7 +59,10 @@ def settings(text: str, of_lines: Callable[[str], dict[str, str]]) -> dict[str, 
     visited: set[int] = set()
     for place, read in (part for document in content for part in _all(document, "", of_lines, visited)):
         if read and read not in given.values():
-            given[f"{place or 'a list'}{' (again)' * (place in given)}"] = read
+            name = place or "the top level"
+            while name in given:
+                name += " (again)"
+            given[name] = read
     if set(given) == set(OF_PATRONI):
         return given[OF_PATRONI[0]] | given[OF_PATRONI[1]]
     if len(given) > 1:
@@ -95,7 +99,7 @@ def _all(content: Any, place: str, of_lines: Callable[[str], dict[str, str]],
             elif key == "parameters" and isinstance(value, dict) and place.rpartition(".")[2] in ("", "postgresql"):
                 yield here, {name: conf_command.checked(name, written) for name, written in value.items()
                              if isinstance(written, str)}
-            elif isinstance(value, str) and LINE.search(value):
+            elif isinstance(value, str) and OF_A_BLOCK.search(value):
                 yield here, of_lines(value)
             else:
                 yield from _all(value, here, of_lines, visited)
@@ -114,7 +118,7 @@ def _of_list(parts: list[Any]) -> dict[str, str]:
         if any(" - " in part for part in parts):        # of a list whose lines are not below each other
             return {}
         if parts[0].startswith("-") or parts[0] in conf_command.SERVERS:
-            return conf_command.of_words(parts) if any(map(OPTION.match, parts)) else {}
+            return conf_command.of_words(parts) if any(map(IN_WORDS.match, parts)) else {}
         matches = [conf_command.SHORT.fullmatch(part) for part in parts]
         return _of_names({match["name"]: match["value"] for match in matches if match}) if all(matches) else {}
     read = [(part, _of_record(part)) for part in parts]
@@ -140,11 +144,23 @@ def _of_record(part: Any) -> tuple[str, str] | None:
         return None
     name = next((record[key] for key in NAMES if key in record), None)
     value = next((record[key] for key in VALUES if key in record), None)
-    if name is None and isinstance(line := record.get("line"), str) and (match := conf_command.SHORT.fullmatch(line)):
-        name, value = match.groups()
+    if name is None and OF_CONF.search(str(record.get("path", record.get("dest", "{{")))):
+        match = conf_command.SHORT.fullmatch(str(record.get("line")))
+        name, value = match.groups() if match else (None, None)
     if name is None and len(record) == 1:
         [(name, value)] = record.items()
+    if isinstance(name, str) and _name(name).replace("-", "_") in SIMULATED:
+        _refuse_if_open(part, record, name)
     return (name, value) if isinstance(name, str) and isinstance(value, str) and not _is_absent(record) else None
+
+
+def _refuse_if_open(part: dict[str, Any], record: dict[str, Any], name: str) -> None:
+    """ValueError for a setting of which only the task's machine decides whether it is made."""
+    of_state = str(record.get("state", ""))
+    if "when" in part or conf_command.VARIABLE.search(of_state):
+        why = f"when: {part['when']}" if "when" in part else f"state: {of_state}"
+        raise ValueError(f"sets {name} under a condition ({why[:60]}), which is not decided here; keep what holds, without "
+                         "its condition")
 
 
 def _is_absent(record: Any) -> bool:

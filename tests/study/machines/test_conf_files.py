@@ -246,11 +246,31 @@ def test_settings_of_roles_and_charts_are_read(tmp_path, text, settings):
     "docker run -d --name postgres -e A=b -v /d:/d postgres:17-alpine -c shared_buffers=1GB \\\n -c fsync=off\n",
     "$ docker run --name db -e A=b postgis/postgis postgres -c shared_buffers=1GB -c fsync=off\n",
     'pg_ctl -D /data -o "-c shared_buffers=1GB -c fsync=off" start\n',
-    "ExecStart=/usr/lib/postgresql/17/bin/postgres -D /data -c shared_buffers=1GB -c fsync=off\n"])
+    "ExecStart=/usr/lib/postgresql/17/bin/postgres -D /data -c shared_buffers=1GB -c fsync=off\n",
+    "pg_ctl -o '-c fsync=off' -D /data -o '-c shared_buffers=1GB' start\n",
+    "sleep 5 && docker run -d postgres:17 -c fsync=off -c shared_buffers=1GB\n"])
 def test_options_of_a_command_are_read(tmp_path, text):
     assert read(tmp_path, text) == {"shared_buffers": "1GB", "fsync": "off"}
     assert read(tmp_path, "docker run -d mysql:8.4 --skip-log-bin --innodb-io-capacity=200\n") == {
         "skip-log-bin": "on", "innodb-io-capacity": "200"}
+
+
+@pytest.mark.parametrize(("text", "settings"), [
+    ("Shared_Buffers = 4GB   # see --foo\n", {"Shared_Buffers": "4GB"}),
+    ("shared_buffers 4GB  # was -c 1GB\n", {"shared_buffers": "4GB"}),
+    ("skip-log-bin   # no --log-bin\n", {"skip-log-bin": "on"}),
+    ("InnoDB_Flush_Log_At_Trx_Commit = 2  # or --other\n", {"InnoDB_Flush_Log_At_Trx_Commit": "2"}),
+    ("# data on C:\\pg\\\nshared_buffers = 4GB\n", {"shared_buffers": "4GB"}),
+    ("datadir=C:\\MySQL\\\ninnodb_io_capacity=200\n", {"datadir": "C:\\MySQL\\", "innodb_io_capacity": "200"}),
+    ("apt install postgresql --yes\nfsync = off\n", {"apt": "install postgresql --yes", "fsync": "off"}),
+    ("postgresql:\n  parameters:\n    # on C:\\pg\\\n    fsync: off\n", {"fsync": "off"}),
+    ("data:\n  one.conf: |\n    shared_buffers 4GB\n    fsync off\n", {"shared_buffers": "4GB", "fsync": "off"}),
+    ("- lineinfile: {path: /etc/sysctl.conf, line: vm.swappiness = 1}\n"
+     "- lineinfile: {path: /etc/my.cnf, line: sync_binlog = 0}\n",
+     {"sync_binlog": "0"})])
+def test_no_setting_is_lost_beside_what_looks_like_a_command(tmp_path, text, settings):
+    """Comments with options, paths that end in a backslash, lines of other programs and of other files."""
+    assert read(tmp_path, text) == settings
 
 
 @pytest.mark.parametrize(("text", "match"), [
@@ -261,7 +281,14 @@ def test_options_of_a_command_are_read(tmp_path, text):
     ("c:\n- {option: shared_buffers, value: '{{ mb }}MB'}\n", "shared_buffers to {{ mb }}MB, a variable whose value"),
     ("services:\n  db:\n    environment:\n      POSTGRES_INITDB_ARGS: --data-checksums\n", "is YAML without a command of"),
     ("data:\n  postgresql.conf: |\n    fsync = off\n    x y = = off 'x\n", "'x y = = off 'x'; mend"),
-    ("docker run -d postgres:17 -c fsync=off && sleep 5\n", "with &&, sleep, 5, which is not read")])
+    ("docker run -d postgres:17 -c fsync=off sleep 5\n", "with sleep, 5, which is not read"),
+    ("shared_buffers: 1GB\n---\nfsync: 'off'\n", r"in several places, the top level and the top level \(again\); give"),
+    ("- fsync=off\n---\n- fsync=on\n---\n- jit=on\n", "in several places, the top level and"),
+    ("docker run postgres:16 -c fsync=off\ndocker run postgres:17 -c fsync=on\n",
+     "commands of several servers, in lines 1, 2"),
+    ("postgres -c fsync=off && postgres -c fsync=on\n", "commands of several servers"),
+    ("- postgresql_set: name=fsync value=off\n  when: big\n", r"sets fsync under a condition \(when: big\)"),
+    ("c:\n- {name: fsync, value: off, state: '{{ s }}'}\n", r"sets fsync under a condition \(state: {{ s }}\)")])
 def test_settings_that_are_not_whole_are_refused(tmp_path, text, match):
     with pytest.raises(UserError, match=match):
         read(tmp_path, text)
