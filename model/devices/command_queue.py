@@ -31,9 +31,9 @@ To compare 32 commands costs little. Where a command's first sector lies, and it
 among them. As no seek takes more than a few revolutions, no division is left (`wait_for`).
 
 Left out: a drive that serves a command first because its blocks are in the buffer already, or because they find room there.
-So is that it takes data from the host while its arm is at another command. `drawn_ns`, if not empty, replaces all mechanics
-by service times drawn elsewhere, for checks against theory. That a flush is no less than a barrier for the driver's list is
-our reading: `sd` sorts by block, and a flush has none.
+Also left out: it takes data from the host while its arm is at another command. `drawn_ns`, if not empty, replaces all
+mechanics by service times drawn elsewhere, for checks against theory. That a flush is no less than a barrier for the
+driver's list is our reading: `sd` sorts by block, and a flush has none.
 """
 
 from typing import NamedTuple

@@ -4,7 +4,7 @@ The spindle never stops: at time t, in nanoseconds, it stands at (t + phase) mod
 a block is therefore three terms, of which only the first is the drive's to shorten:
 
     seek       from a table over the distance in cylinders, at least a head switch where the head changes. The
-               settling of a write, which must not start a hair beside the track
+               settling of a write is added, which must not start a hair beside the track
     latency    until the block's angle comes round
     transfer   the sectors themselves. At the end of a track the next one is reached by the same three terms, and skew makes
                its latency short

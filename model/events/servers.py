@@ -9,8 +9,8 @@ A server keeps a process for all of its service; its event is then the end of it
 
 Threads of the file system want the same processors (`owed` of `model.filesystems.calls`). Those that are idle work for them.
 Where none is, who asks for one lets them go first, for a scheduler's round at most. So no work is lost, and no process waits
-while a processor is idle. Left out: which process it is that waits for them; that they stop for one another. So is that they
-take turns with processes which find a processor idle at every one of their events.
+while a processor is idle. Left out: which process it is that waits for them; that they stop for one another. Also left out:
+they take turns with processes which find a processor idle at every one of their events.
 """
 
 from model.events.calendar import set_time

@@ -4,6 +4,7 @@
 a few bytes in each megabyte are written, they are all of it. So the largest tables come in pages of 4 KiB.
 """
 
+import contextlib
 import mmap
 
 import numpy as np
@@ -13,10 +14,15 @@ MAP_NORESERVE = 0x4000  # of Linux, without a name in Python 3.11: a table may e
 
 
 def zeros(shape, dtype):
-    """As `np.zeros`."""
+    """As `np.zeros`. MemoryError if not even the addresses can be had."""
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if n_bytes < SMALL_PAGES_BYTES:
         return np.zeros(shape, dtype)
-    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
-    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    try:
+        memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
+    except OSError:
+        raise MemoryError(f"the system refuses a table of {n_bytes / 2**30:.1f} GiB, most of it never written (ulimit -v)"
+                          ) from None
+    with contextlib.suppress(OSError):  # a system without large pages has none to do without
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)

@@ -4,8 +4,8 @@ Each check is a statement in `checks/*.sql`, read over the run store: tables `me
 runs, `claims` for what was said. It gives, per claim, what was `said` and what is `shown` as ranges: every printed number
 stands for all numbers that print alike. `setup.sql` has the vocabulary and the rule: two ranges that meet agree.
 
-A statement that can be read in more than one way cannot be caught by one of them. A check of such a statement has a line `--
-reading:` that says by which reading it agrees and by which it differs. Ranges that do not meet then *depend on reading*,
+A statement that can be read in more than one way cannot be caught by one of them. A check of such a statement has a line
+`-- reading:` that says by which reading it agrees and by which it differs. Ranges that do not meet then *depend on reading*,
 which counts neither way.
 """
 import re

@@ -189,8 +189,8 @@ def baselines(claims: list[Claim] | None = None, runs: list[published.PublishedR
 
 def targets(claims: list[Claim] | None = None, runs: list[published.PublishedRun] | None = None) -> pd.DataFrame:
     """What predictions are scored against: claim_id, value, low, high, unit, effect_none. `low` to `high` is what the claim
-    allows. It is the numbers that print alike, or the range that its text gives in place of a number. (`high` is inf for *8
-    or more*) With `before` the value is a ratio. Not for fitting code."""
+    allows. It is the numbers that print alike, or the range that its text gives in place of a number. Of *8 or more* `high`
+    is inf. With `before` the value is a ratio. Not for fitting code."""
     claims = read() if claims is None else claims
     numbers = _Published(published.runs() if runs is None else runs)
     rows = [(claim.id, *_target(claim, numbers), claim.effect_none) for claim in claims if claim.predict]

@@ -44,10 +44,14 @@ def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], max_
     """A control for each of `values`, named and bounded as in `study/runs/catalogue.py`, above the figure that
     `draw(simulate(**values))` gives.
 
-    `max_values`: where a slider ends, if all that the catalogue allows takes too long to wait for. `numbers`: from what
-    `simulate` returns, the numbers (name, value, unit) that *Keep this run* records. `note`: what tells the picture from the
-    run above, written on it. `possible`: makes the machine of the values, and refuses one that cannot be. Of the sliders
-    those `within` offer only what it accepts beside the other values. Lists of choices may be `within`, too.
+    `max_values`: where a slider ends, if all that the catalogue allows takes too long to wait for.
+
+    `numbers`: from what `simulate` returns, the numbers (name, value, unit) that *Keep this run* records.
+
+    `note`: what tells the picture from the run above, written on it.
+
+    `possible`: makes the machine of the values, and refuses one that cannot be. Of the sliders those `within` offer only
+    what it accepts beside the other values. Lists of choices may be `within`, too.
     """
     noted = _noted(draw, note)
     if record.folder() is not None:

@@ -29,8 +29,8 @@ Defaults of the settings by version (manuals and work logs of MySQL):
     innodb_flush_neighbors        1           1            0            0
     innodb_change_buffering       all         all          all          none
     log_bin; sync_binlog          off; 0      off; 1       on; 1        on; 1
-    checkpoints every             7 s         7 s          1 s          1 s       srv0srv.cc; log0chkp.cc pages are flushed
-    by the page cleaner (`model.databases.innodb.page_cleaner`). Commits share syncs of the binary log.
+    checkpoints every             7 s         7 s          1 s          1 s       srv0srv.cc; log0chkp.cc
+    pages are flushed by the page cleaner (`model.databases.innodb.page_cleaner`). Commits share syncs of the binary log.
 
 Of 5.6 and later, the manuals' chapters on InnoDB's startup options. 5.4.0 is 5.1 with patches by Google, 5.4.2 has the
 plugin 1.0.4. Values of 5.4.2 that are not in its changes are 5.5's. On Solaris there is no O_DIRECT: the file system's

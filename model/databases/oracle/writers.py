@@ -15,8 +15,8 @@
 Sources: Oracle Database Concepts, Process Architecture (what LGWR and DBWn do, group commit). Performance Tuning Guide, 10g
 and 11g, Instance Recovery (90 % of the smallest log file); on O_DSYNC: R. Bourbonnais's posts on ZFS and Oracle, and truss
 of any instance with filesystemio_options = none or asynch. Left out: archiving, FAST_START_MTTR_TARGET, log writes that a
-third of the log buffer or three seconds ask for. So is that the checkpoint position waits for writes under way (here it goes
-on as they begin).
+third of the log buffer or three seconds ask for. Also left out: the checkpoint position waits for writes under way (here it
+goes on as they begin).
 """
 
 from model.databases.oracle import columns as ora

@@ -23,7 +23,7 @@
 Sources: usr/src/uts/common/fs/ufs/ufs_vnops.c (wrip: MAXBSIZE; ufs_putpage: i_delayoff, i_delaylen; ufs_write: ufs_WRITES,
 ufs_check_rewrite), ufs_directio.c, ufs_subr.c (blkpref); Solaris Tunable Parameters Reference Manual (autoup,
 tune_t_fsflushr, ufs_WRITES, maxphys). Left out: read-ahead, which only starts when a file is read in order; metadata but for
-rule 4; the processor's time in the file system. So is that a page cannot be changed while it is on its way.
+rule 4; the processor's time in the file system. Also left out: a page cannot be changed while it is on its way.
 
 The kernels are in `model.filesystems.ufs.calls`.
 """

@@ -3,8 +3,8 @@
 Entries fill the block in hand. One that does not fit goes into the next; the last is written partly filled, when the commit
 has no more. How large the next one is, is said when one is written (spec 6.4).
 
-Left out: that the next block also gets its place then. So is that redo in pieces of more than 32 KiB would, without a log
-device, be written as records (INDIRECT).
+Left out: that the next block also gets its place then. Also left out: without a log device, redo in
+pieces of more than 32 KiB would be written as records (INDIRECT).
 """
 
 from model.jit import kernel

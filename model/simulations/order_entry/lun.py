@@ -6,8 +6,8 @@ intent log, and the block goes to its place with the transaction group.
     with a log device that takes no time.
  2. A block that was written is dirty in the open group, once, however often it is written. It has no new place yet.
  3. The sync of a group goes through its lowest indirect blocks in the order in which they were first dirtied. The dirty
-    blocks below each get their new places, in that order, too. Then its own two copies do (spec 2.12). They are issued one
-    after the other and wait in the vdev queues; what lies side by side is joined there.
+    blocks below each get their new places, in the order in which these were first dirtied. Then its own two copies do
+    (spec 2.12). They are issued one after the other and wait in the vdev queues. What lies side by side is joined there.
 
 How much a group takes is the business of `model.zfs.txg.throttle`.
 """

@@ -77,8 +77,8 @@ def _no_room(space):
     """What there is more of than the maps of free space have room for."""
     long = space.blocks.free.long if space.blocks is not None else None
     if long is not None and is_full(long):
-        return (f"what is free lies in more than {long.first_end} places of {LONG} blocks and more, for which there is no "
-                "room; make the pool with fewer metaslabs, or the records larger")
+        return (f"what is free lies in more than {long.first_end} places of {LONG} blocks and more, and there is no room "
+                "for them; make the pool smaller")
     return "what is freed lies in more places than the maps have room for; make the pool with more segments"
 
 

@@ -9,8 +9,8 @@ The records are in place already when a group is synced. What a sync writes is w
 
 A sync begins `timeout_ns` after the last one began, at once if that took longer, or when the open group has no more room
 (`model.simulations.order_entry.txg_throttle`). Left out: dnodes, space maps, the uberblock and its flushes, which a group
-writes once, however small it is. To scale they would weigh too much. So is that redo records are written again if a group
-ends while they are being filled.
+writes once, however small it is. To scale they would weigh too much. Also left out: redo records are written again if a
+group ends while they are being filled.
 
 *Ageing* is all that the database does to the pool, with the disks and the clock left out. So many records are rewritten, by
 commits of so many blocks, in groups of so many records. Redo goes to a log device or to log blocks. It begins and ends with

@@ -18,7 +18,7 @@ Clock ticks are those of the system, of 10 ms. What the vdev cache of one leaf i
 recorded, so that the same can be replayed by `model.zfs.vdev.cache_replay`. So can the commands that its disk serves.
 
 *What was never built*: with `moves_whole_lines`, a read of data that may not fill a line (change 6437054) has the whole line
-read. It is thrown away. So what fills cost a disk can be told from what they are good for.
+read all the same. It is thrown away. So what fills cost a disk can be told from what they are good for.
 """
 
 from typing import NamedTuple

@@ -24,7 +24,7 @@ It came with the write throttle of August 2013 (illumos 4045) in place of deadli
                  +------+-----+------   dirty
 
  7. Since November 2020 a scrub has its least number only. While others are on the device no more than `credit` of its
-    I/Os go until one of those is done. `delay` have been done since the last other one.
+    I/Os go until one of those is done. This does not hold once `delay` have been done since the last other one.
  8. When an I/O arrives one unit at most is issued; when one is done, as many as these rules allow.
 
 In OpenZFS: vdev_queue.c, `vdev_queue_class_to_issue`, `vdev_queue_max_async_writes`, `vdev_queue_io_to_issue`; pull request

@@ -11,13 +11,15 @@ from defects.free_runs import DEFECTS
 from model.jit import kernel
 from model.structures import bits as bits_of_words
 from model.structures.bits import above, below, bit, count, lowest, shift_right, zeros_above
+from model.structures.skip_lists import new_order
 from model.zfs.eras import era
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, TopVdev
 from model.zfs.space import pickers, replay_exact, replay_fast, space_map
 from model.zfs.space.bitmap_pickers import is_fragmented, pick_block
-from model.zfs.space.bitmaps import MAX_BLOCKS, blocks_of, new_free_blocks
+from model.zfs.space.bitmaps import MAX_BLOCKS, MAX_LONG, blocks_of, new_free_blocks
 from model.zfs.space.free_runs import give, longest, new_free_space, next_run, run_length, run_start, take
+from model.zfs.space.long_free_runs import _levels, new_long_runs
 from model.zfs.space.pickers import VARIANTS, PickerParams
 from model.zfs.space.replay_exact import ALLOCATE, FREE, NEW_MAP, Operations
 from model.zfs.space.status import FULL, OK
@@ -187,6 +189,25 @@ def test_what_is_not_there_is_refused_and_changes_nothing(call, block, n):
     assert call(fb, 0, block, n) != OK
     assert all((array == old).all() for array, old in
                zip((array for array in fb if isinstance(array, np.ndarray)), before, strict=True))
+
+
+@pytest.mark.parametrize("max_long", [1000, 2**16])
+def test_runs_have_levels_as_items_of_other_lists_do(max_long):
+    """By lot, a quarter as many on each further level; so a search takes a few steps for every factor of four."""
+    long = new_long_runs(2, 10, max_long)
+    items = np.zeros((2, max_long + 2), np.int64)
+    levels, links = np.zeros(max_long + 2, np.int8), np.zeros((2, len(long.order.after), max_long + 2), np.int32)
+    new_order(*items, max_long, levels, links)
+    assert [_levels(long, np.int64(run)) for run in range(max_long)] == levels[:max_long].tolist()
+    assert 0.2 < (levels > 1).mean() < 0.3
+
+
+def test_levels_of_the_last_runs_there_can_be():
+    long = new_long_runs(1, 10, MAX_LONG)
+    highest = len(long.order.after)
+    for run in range(MAX_LONG - 100, MAX_LONG):
+        lot = (run * 0x9E3779B97F4A7C15) % 2**64 >> 32
+        assert _levels(long, np.int64(run)) == 1 + sum(lot < 2**(32 - 2 * level) for level in range(1, highest))
 
 
 def test_more_long_runs_than_there_is_room_for():
