@@ -17,8 +17,8 @@ disk begins anew. Left out: the padding that RAID-Z writes from build 121 on.
 Clock ticks are those of the system, of 10 ms. What the vdev cache of one leaf is asked, and what it decides, can be
 recorded, so that the same can be replayed by `model.zfs.vdev.cache_replay`. So can the commands that its disk serves.
 
-*What was never built*: with `moves_whole_lines`, a read of data that may not fill a line (change 6437054) has the whole line
-read all the same. It is thrown away. So what fills cost a disk can be told from what they are good for.
+*What was never built* is `moves_whole_lines`. A read of data that may not fill a line (change 6437054) then has the whole
+line read all the same. It is thrown away. So what fills cost a disk can be told from what they are good for.
 """
 
 from typing import NamedTuple

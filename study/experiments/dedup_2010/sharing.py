@@ -46,7 +46,7 @@ def reads(parts: list[float], n_disks: int, seed: int) -> pd.DataFrame:
 
 def synchronous(offered: list[float], n_disks: int, seconds: float, seed: int) -> pd.DataFrame:
     """8K calls that wait for an intent log on an SSD, and come at a pace (MB/s). Columns: what, offered, ms of half and of
-    99 % of them, the longest, and when the first took more than SLOW_MS (s; none: not in that time)."""
+    99 % of them, the longest, and when the first took more than SLOW_MS. That is in s, and none if it did not come."""
     rows = []
     for what, has_dedup, times, was_fast in CONDITIONS:
         for rate in offered:
