@@ -36,6 +36,7 @@ BREAKDOWN, RUN_TOOK = "Per-Operation Breakdown", re.compile(r"(?:\d+: )?(?:[\d.]
 BANNER = re.compile(r"(?:\d+: )?(?:[\d.]+: )?File[Bb]ench [Vv]ersion (\S+).*")
 EARLY = re.compile(r".*(stopped early|NO VALID RESULTS|[Ss]topping run early|Run aborted).*")
 MOST_IDLE = 12  # rows whose type is guessed, of two each
+HALF_A_TENTH = 0.05  # MiB/s, by which a printed bandwidth may be off
 STAMP = re.compile(r"(?:\d+: )?([\d.]+): (.*)")
 
 
@@ -142,16 +143,14 @@ def _totals(
         reading.problems.append(f"{source.name} has {len(rows)} breakdowns and {len(blocks)} summaries, so it is cut off")
         return
     _rows(reading, source, blocks, rows, began, names)
+    left_out: dict[str, None] = {}  # a set in order
     for (_, block), breakdown in zip(blocks, rows, strict=True):
-        if all("ops" in row for row in breakdown):
-            reading.check(
-                "operations of the breakdown",
-                _nearest_count(breakdown, float(block["ops"])),
-                float(block["ops"]),
-                "operations",
-                max(1.0, 0.001 * float(block["ops"])),
-                "threads go on while it is printed",
-            )
+        left_out |= dict.fromkeys(_check_rows(reading, block, breakdown))
+    if left_out:
+        reading.warnings.append(
+            f"left out of the count of operations: {', '.join(left_out)}; the summary counts I/O alone, and does not say "
+            "which rows are I/O, so those that fit best are counted"
+        )
     if len(blocks) == 1 and took:
         ops, rate = float(blocks[0][1]["ops"]), float(blocks[0][1]["rate"])
         reading.check(
@@ -164,14 +163,62 @@ def _totals(
         )
 
 
-def _nearest_count(breakdown: list[dict[str, str]], printed: float) -> float:
-    """Operations of the rows that the summary counts. Closing a file is I/O and moves no bytes; waiting for a semaphore is
-    none. The type of a row is not printed, so the sum that comes nearest is taken."""
-    sums = {sum(float(row["ops"]) for row in breakdown if float(row["mb"]))}
-    idle = [float(row["ops"]) for row in breakdown if not float(row["mb"])]
-    for ops in idle[:MOST_IDLE]:
-        sums |= {total + ops for total in sums}
-    return min((total + sum(idle[MOST_IDLE:]) for total in sums), key=lambda total: abs(total - printed))
+def _check_rows(reading: Reading, block: dict[str, str], breakdown: list[dict[str, str]]) -> list[str]:
+    """Holds the rows against their summary. Names of those that are left out of its count."""
+    printed = float(block["ops"])
+    counted = breakdown
+    if breakdown and all("ops" in row for row in breakdown):
+        counted = _counted(breakdown, printed)
+        reading.check(
+            "operations of the breakdown",
+            sum(float(row["ops"]) for row in counted),
+            printed,
+            "operations",
+            max(1.0, 0.001 * printed),
+            "threads go on while it is printed",
+        )
+        _check_each(reading, block, breakdown)
+    if breakdown:
+        reading.check(
+            "bandwidth of the breakdown",
+            sum(float(row["mb"]) for row in counted),
+            float(block["mb"]),
+            "MiB/s",
+            HALF_A_TENTH * (len(counted) + 1) + 0.001 * float(block["mb"]),
+            "each row is rounded to a tenth",
+        )
+    taken = set(map(id, counted))  # two rows may be alike
+    return [row["name"] for row in breakdown if id(row) not in taken and float(row["ops"])]
+
+
+def _check_each(reading: Reading, block: dict[str, str], breakdown: list[dict[str, str]]) -> None:
+    """Operations of the row that fits its own rate worst. The time is that of the summary."""
+    if not float(block["rate"]):
+        return
+    seconds = float(block["ops"]) / float(block["rate"])
+    name, by_rate, ops = max(
+        ((row["name"], float(row["rate"]) * seconds, float(row["ops"])) for row in breakdown),
+        key=lambda of_row: abs(of_row[1] - of_row[2]) - 0.01 * of_row[2],
+    )
+    reading.check(
+        f"operations of {name}, by its rate",
+        by_rate,
+        ops,
+        "operations",
+        0.5 * seconds + 0.01 * ops + 1.0,
+        "rates of rows are whole numbers",
+    )
+
+
+def _counted(breakdown: list[dict[str, str]], printed: float) -> list[dict[str, str]]:
+    """Rows that the summary counts. Closing a file is I/O and moves no bytes; waiting for a semaphore is none. The type of
+    a row is not printed. So all that move bytes are taken, and of the others those whose sum comes nearest."""
+    idle = [row for row in breakdown if not float(row["mb"]) and float(row["ops"])]
+    moving = [row for row in breakdown if float(row["mb"])] + idle[MOST_IDLE:]
+    sums: dict[float, tuple[dict[str, str], ...]] = {sum(float(row["ops"]) for row in moving): ()}
+    for row in idle[:MOST_IDLE]:
+        sums = {total + float(row["ops"]): (*taken, row) for total, taken in sums.items()} | sums
+    return [*moving, *sums[min(sums, key=lambda total: abs(total - printed))]]
 
 
 def _rows(

@@ -568,6 +568,8 @@ OF_2007 = """1698: 345.776: Running...
 1698: 466.913: Per-Operation Breakdown
 random-rate 0ops/s 0.0mb/s 0.0ms/op 0us/op-cpu
 shadowread 4255ops/s 33.2mb/s 45.7ms/op 67us/op-cpu
+dbwrite-a 4245ops/s 33.2mb/s 45.7ms/op 67us/op-cpu
+lg-write 43ops/s 0.3mb/s 45.7ms/op 67us/op-cpu
 limit 0ops/s 0.0mb/s 0.0ms/op 0us/op-cpu
 limit 0ops/s 0.0mb/s 0.0ms/op 0us/op-cpu
 1698: 466.913:
@@ -599,6 +601,8 @@ def test_filebench_of_2007(bring):
         )
     ] == [1034439, 8543.3, 66.7, 188, 45.7, 120]
     assert run.tool["dialect"] == "up to 1.4"
+    with pytest.raises(UserError, match="bandwidth of the breakdown"):
+        bring("cut.txt", "".join(line for line in OF_2007.splitlines(True) if "dbwrite-a" not in line))
 
 
 def test_filebench_15_with_a_histogram(bring):

@@ -40,7 +40,7 @@ SAMPLES = {
     "cut.json": (FIXTURES / "iostat/cut.json").read_bytes(),
     "filebench.txt": (
         b"Filebench Version 1.5\n1.0: Running...\n3.0: Per-Operation Breakdown\n"
-        b"close 33144ops 16539ops/s 0.0mb/s 0.001ms/op [0.000ms - 8.035ms]\n"
+        b"append 33144ops 16539ops/s 32.2mb/s 0.001ms/op [0.000ms - 8.035ms]\n"
         b"3.0: IO Summary: 33144 ops 16572.0 ops/s 0/16539 rd/wr 32.2mb/s 0.019ms/op\n3.1: Run took 2 seconds...\n"
     ),
     "b.raw.csv": (

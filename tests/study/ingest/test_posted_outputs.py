@@ -1,5 +1,7 @@
 """Outputs as people have posted them: layouts of old releases, parts left out, several runs in one post, newer sysbench."""
 
+import re
+
 import pytest
 
 from study.errors import UserError
@@ -240,9 +242,34 @@ def test_a_summary_of_filebench_leaves_out_what_is_no_io(bring):
     assert (run["filebench.operations"], run["shadowhog.operations"]) == (346838, 315200)
     [check] = [check for check in run.tool["checks"] if check["name"] == "operations of the breakdown"]
     assert (check["counted"], check["agrees"]) == (346838, True)
-    row = next(line for line in OLTP_OF_FILEBENCH.splitlines() if line.startswith("dbwrite-a"))
-    with pytest.raises(UserError, match="operations of the breakdown"):
-        bring("cut.txt", OLTP_OF_FILEBENCH.replace(f"{row}\n", ""))
+    [warning] = [warning for warning in run.tool["warnings"] if "left out of the count" in warning]
+    assert "count of operations: shadow-post-dbwr, shadow-post-lg, shadowhog, dbwr-hog; the summary" in warning
+
+
+ROWS_OF_FILEBENCH = {line.split()[0]: line for line in OLTP_OF_FILEBENCH.splitlines() if "ms/op [" in line}
+
+
+@pytest.mark.parametrize("name", ["shadowread", "dbwrite-a", "lg-write"])
+def test_a_row_of_io_that_filebench_lost_is_missed(bring, name):
+    """Its semaphore has as many operations, and moves no bytes."""
+    with pytest.raises(UserError, match=r"(operations|bandwidth) of the breakdown"):
+        bring("cut.txt", OLTP_OF_FILEBENCH.replace(f"{ROWS_OF_FILEBENCH[name]}\n", ""))
+
+
+@pytest.mark.parametrize("name", list(ROWS_OF_FILEBENCH)[1:])
+def test_a_digit_that_a_row_of_filebench_lost_is_missed(bring, name):
+    """Of operations or of their rate, whether the summary counts them or not."""
+    row = ROWS_OF_FILEBENCH[name]
+    for shorter in (re.sub(r"\dops ", "ops ", row), re.sub(r"\dops/s", "ops/s", row)):
+        with pytest.raises(UserError, match=r"by its rate|operations of the breakdown|begins as a row of the breakdown"):
+            bring("cut.txt", OLTP_OF_FILEBENCH.replace(row, shorter))
+
+
+@pytest.mark.parametrize("name", ["shadowread", "dbwrite-a", "lg-write"])
+def test_a_bandwidth_that_a_row_of_filebench_lost_is_missed(bring, name):
+    row = ROWS_OF_FILEBENCH[name]
+    with pytest.raises(UserError, match="bandwidth of the breakdown"):
+        bring("cut.txt", OLTP_OF_FILEBENCH.replace(row, re.sub(r"[\d.]+mb/s", "0.0mb/s", row)))
 
 
 def test_a_summary_of_pgbench_below_a_title_has_a_margin(bring):

@@ -19,7 +19,7 @@ from support import zpool_text
 FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
 STARTED = "2026-11-21T00:46:00Z"
 BLOCK = """{at}: Per-Operation Breakdown
-read1    {n}ops    {rate}ops/s   0.0mb/s    0.001ms/op [0.000ms - 8.035ms]
+read1    {n}ops    {rate}ops/s  32.2mb/s    0.001ms/op [0.000ms - 8.035ms]
 {at}: IO Summary: {n} ops {rate}.000 ops/s {rate}/0 rd/wr  32.2mb/s 0.019ms/op
 """
 
