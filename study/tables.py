@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -23,7 +22,6 @@ CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.Tar
 MAGIC = b"PAR1"     # a Parquet file begins with these
 OTHER_SEPARATORS = ";\t"
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4")
-Engine = Literal["c", "python"]     # of pandas
 BY_ARROW = (".zst", ".lz4")     # compressed in a way for which pandas wants further packages
 
 
@@ -35,16 +33,14 @@ def is_parquet(path: Path | str) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def read(path: Path | str, name: str, give: str, text: bool = False, rows: int | None = None,
-         engine: Engine = "c") -> pd.DataFrame:
+def read(path: Path | str, name: str, give: str, text: bool = False, rows: int | None = None) -> pd.DataFrame:
     """The table at `path`, as `text` if told so, and of a CSV no more than `rows`. A UserError says why there is none, of
-    what (`name`), what to `give`. The engine `python` of pandas gives NaN where a row of text ends before its last column.
-    The other gives "" there, as where a value is blank."""
+    what (`name`), what to `give`."""
     try:
         if is_parquet(path):
             table = pq.read_table(path).to_pandas(ignore_metadata=True)
             return table.astype(str) if text else table
-        return _csv(path, text, rows, engine)
+        return _csv(path, text, rows)
     except UnicodeDecodeError:
         reason = "it is not text"
     except pd.errors.EmptyDataError:
@@ -65,32 +61,36 @@ def twice(names: list[str], wanted: Sequence[str]) -> str | None:
     return next((name for name in wanted if names.count(name) > 1 or f"{name}.1" in names), None)
 
 
-def _csv(path: Path | str, text: bool, rows: int | None, engine: Engine) -> pd.DataFrame:
+def separator_of(names: Sequence[str]) -> str:
+    """The separator of a CSV, of whose header these are the parts between commas."""
+    return next((separator for separator in OTHER_SEPARATORS if len(names) == 1 and separator in names[0]), ",")
+
+
+def _csv(path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
     """By the separator that the header has."""
     try:
-        table = _separated_by(",", path, text, rows, engine)
+        table = _separated_by(",", path, text, rows)
         names = list(table.columns)
     except pd.errors.ParserWarning:     # as it is where numbers have decimal commas
         if not Path(path).is_file():
             raise
-        table, names = None, list(_separated_by(",", path, text, 0, engine).columns)
-    header = names[0] if len(names) == 1 and Path(path).is_file() else ""
-    for separator in OTHER_SEPARATORS:
-        if separator in header:
-            return _separated_by(separator, path, text, rows, engine)
+        table, names = None, list(_separated_by(",", path, text, rows=0).columns)
+    separator = separator_of(names) if Path(path).is_file() else ","
+    if separator != ",":
+        return _separated_by(separator, path, text, rows)
     if table is None:
         raise pd.errors.ParserWarning
     return table
 
 
-def _separated_by(separator: str, path: Path | str, text: bool, rows: int | None, engine: Engine) -> pd.DataFrame:
+def _separated_by(separator: str, path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
     """Without `index_col=False` pandas takes the first column for an index where lines are longer than the header."""
     options = {"dtype": str, "keep_default_na": False} if text else {}
     file = pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False,
-                            nrows=rows, engine=engine, **options)
+                            nrows=rows, **options)
     return table.rename(columns=str.strip)
 
 

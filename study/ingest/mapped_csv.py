@@ -9,8 +9,13 @@
 Columns that are not named are left out, and that is said. A `subject` column names what a row is of, such as a device.
 """
 
+import csv
+import itertools
 import math
+import re
 import tomllib
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +32,7 @@ from study.words import counted
 
 TOOL = "CSV"
 GIVE = "give a CSV with a header, and a row a line"
+BEFORE_COMMENT = re.compile(r'(?:[^"#]|"[^"]*")*(?=#)')
 
 
 class Column(BaseModel):
@@ -76,12 +82,14 @@ def mapping(path: Path) -> Mapping:
 
 def read(source: Source, given: Mapping) -> Reading:
     """The file as the mapping says: a series. Times of runs are their numbers. Raises Damaged."""
-    for _ in text.lines(source.path):  # not text, or a line without an end, before anything reads it whole
-        pass
+    numbers, short = _lines_of_rows(source)  # not text, or a line without an end, before anything reads it whole
     try:
-        frame = tables.read(source.path, "the CSV", GIVE, text=True, engine="python")
+        frame = tables.read(source.path, "the CSV", GIVE, text=True)
     except UserError as error:
         raise Damaged(str(error)) from None
+    if len(frame) != len(numbers):
+        raise Damaged(f"{source.name} has {counted(len(numbers), 'row')} by its lines and {len(frame)} by its values; "
+                      "take out comments and what stands around the rows")
     wanted = [*given.columns, *([given.time.column] if given.time else []), *([given.subject] if given.subject else [])]
     if absent := [f"'{name}'" for name in wanted if name not in frame.columns]:
         raise Damaged(f"{source.name} has no column {' and no '.join(absent)}; it has "
@@ -92,23 +100,25 @@ def read(source: Source, given: Mapping) -> Reading:
     rows: list[tuple[float, list[float], str]] = []
     moments: set[tuple[float, str, int]] = set()  # time, subject, column
     twice: list[int] = []  # lines
-    for n, row in enumerate(frame.to_dict("records"), start=2):
-        if short := sum(not isinstance(value, str) for value in row.values()):
-            reading.refuse(source.name, n, f"{counted(short, 'value')} fewer than the header has names")
+    times, subjects = (
+        frame[name] if name else itertools.repeat("", len(frame))
+        for name in (given.time.column if given.time else None, given.subject)
+    )
+    cells = zip(*(frame[name] for name in given.columns), strict=True)
+    for nth, (n, shown, subject, row) in enumerate(zip(numbers, times, subjects, cells, strict=True)):
+        if n in short:
+            reading.refuse(source.name, n, f"{counted(short[n], 'value')} fewer than the header has names")
             continue
         try:
             t = (
-                float(n - 2)
+                float(nth)
                 if given.time is None or given.kind == "runs"
-                else _time(str(row[given.time.column]), given.time.unit)
+                else _time(shown, given.time.unit)
             )
-            values = [
-                math.nan if not str(row[name]).strip() else text.number(str(row[name]).strip()) for name in given.columns
-            ]
+            values = [text.number(cell.strip()) if cell.strip() else math.nan for cell in row]
         except ValueError as error:
             reading.refuse(source.name, n, str(error))
             continue
-        subject = str(row[given.subject]) if given.subject else ""
         mine = {(t, subject, column) for column, value in enumerate(values) if not math.isnan(value)}
         if mine & moments:
             twice.append(n)
@@ -119,7 +129,8 @@ def read(source: Source, given: Mapping) -> Reading:
     if twice:
         reading.problems.append(
             f"{source.name} has {counted(len(twice), 'row')} with the time of an earlier one, the first in line {twice[0]}; "
-            "name the column that tells them apart as subject in the mapping"
+            "name the column that tells them apart as subject in the mapping; if there is none, give times in finer steps, "
+            "or with their zone (in autumn an hour comes twice)"
         )
     quantities = [Quantity(*column.__dict__.values()) for column in given.columns.values()]
     series = Series(name=f"csv.{given.series}", quantities=quantities, clock=NO_CLOCK, file=source.name)
@@ -134,6 +145,41 @@ def read(source: Source, given: Mapping) -> Reading:
     reading.rows = len(rows)
     reading.series.append(series)
     return reading
+
+
+def _lines_of_rows(source: Source) -> tuple[array, dict[int, int]]:
+    """In which line each row below the header ends, and how many values those that are short lack. Raises Damaged."""
+    numbers, short, long = array("q"), {}, []
+    reader = csv.reader(_bare_lines(source), skipinitialspace=True)
+    try:
+        separator = tables.separator_of(next((row for row in reader if row), []))
+        reader = csv.reader(_bare_lines(source), delimiter=separator, skipinitialspace=True)
+        width = len(next((row for row in reader if row), []))
+        for row in reader:
+            if not row:
+                continue
+            numbers.append(reader.line_num)
+            if len(row) < width:
+                short[reader.line_num] = width - len(row)
+            elif len(row) > width:
+                long.append(reader.line_num)
+    except csv.Error as error:
+        raise Damaged(f"{source.name} is no CSV from line {reader.line_num} on ({error}); {GIVE}") from None
+    if long:
+        raise Damaged(f"{source.name} has {counted(len(long), 'row')} with more values than its header has names, the first "
+                      f"in line {long[0]}; where numbers have decimal commas, put semicolons between columns")
+    return numbers, short
+
+
+def _bare_lines(source: Source) -> Iterator[str]:
+    """Lines without comments, and blank ones empty."""
+    opened = ""  # the mark of a quoted value that goes on in the next line
+    for _, line in text.lines(source.path):
+        if "#" in line and (match := BEFORE_COMMENT.match(opened + line)):
+            line = match[0].removeprefix(opened)
+        if line.count('"') % 2:
+            opened = "" if opened else '"'
+        yield line if line.strip(" ") else ""
 
 
 def _has_zone(shown: str) -> bool:
