@@ -51,28 +51,28 @@ HISTOGRAM = re.compile(r"\s*([\d.]+) \|\**\s*(\d+)")
 ROWS = [
     (re.compile(pattern), name, unit)
     for pattern, name, unit in (
-        (r"\s*read:\s+(\d+)", "queries.read", "queries"),
-        (r"\s*write:\s+(\d+)", "queries.write", "queries"),
-        (r"\s*other:\s+(\d+)", "queries.other", "queries"),
-        (r"\s*total:\s+(\d+)", "queries", "queries"),
-        (r"\s*transactions:\s+(\d+)\s+\(", "transactions", "transactions"),
-        (rf"\s*transactions:\s+\d+\s+\({N} per sec\.\)", "tps", "1/s"),
-        (rf"\s*(?:queries|read/write requests):\s+\d+\s+\({N} per sec\.\)", "qps", "1/s"),
-        (r"\s*(?:ignored errors|deadlocks):\s+(\d+)\s+\(", "errors", "errors"),
-        (r"\s*reconnects:\s+(\d+)\s+\(", "reconnects", "1"),
-        (r"\s*(?:total time|time elapsed):\s+([\d.]+)s", "elapsed", "s"),
-        (r"\s*total number of events:\s+(\d+)", "events", "events"),
-        (r"\s*total time taken by event execution:\s+([\d.]+)", "response.sum", "s"),
-        (r"\s*min:\s+([\d.]+)(?:ms)?", "response.minimum", "ms"),
-        (r"\s*avg:\s+([\d.]+)(?:ms)?", "response.mean", "ms"),
-        (r"\s*max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
-        (r"\s*sum:\s+([\d.]+)", "response.sum", "ms"),
-        (r"\s*(?:events per second|events/s \(eps\)):\s+([\d.]+)", "eps", "1/s"),
-        (r"\s*read:\s+IOPS=([\d.]+)", "reads", "1/s"),
-        (r"\s*write:\s+IOPS=([\d.]+)", "writes", "1/s"),
-        (r"\s*fsync:\s+IOPS=([\d.]+)", "fsyncs", "1/s"),
-        (r"\s*read:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "read_bandwidth", "MiB/s"),
-        (r"\s*write:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "write_bandwidth", "MiB/s"),
+        (r"\s+read:\s+(\d+)", "queries.read", "queries"),
+        (r"\s+write:\s+(\d+)", "queries.write", "queries"),
+        (r"\s+other:\s+(\d+)", "queries.other", "queries"),
+        (r"\s+total:\s+(\d+)", "queries", "queries"),
+        (r"\s+transactions:\s+(\d+)\s+\(", "transactions", "transactions"),
+        (rf"\s+transactions:\s+\d+\s+\({N} per sec\.\)", "tps", "1/s"),
+        (rf"\s+(?:queries|read/write requests):\s+\d+\s+\({N} per sec\.\)", "qps", "1/s"),
+        (r"\s+(?:ignored errors|deadlocks):\s+(\d+)\s+\(", "errors", "errors"),
+        (r"\s+reconnects:\s+(\d+)\s+\(", "reconnects", "1"),
+        (r"\s+(?:total time|time elapsed):\s+([\d.]+)s", "elapsed", "s"),
+        (r"\s+total number of events:\s+(\d+)", "events", "events"),
+        (r"\s+total time taken by event execution:\s+([\d.]+)", "response.sum", "s"),
+        (r"\s+min:\s+([\d.]+)(?:ms)?", "response.minimum", "ms"),
+        (r"\s+avg:\s+([\d.]+)(?:ms)?", "response.mean", "ms"),
+        (r"\s+max:\s+([\d.]+)(?:ms)?", "response.maximum", "ms"),
+        (r"\s+sum:\s+([\d.]+)", "response.sum", "ms"),
+        (r"\s+(?:events per second|events/s \(eps\)):\s+([\d.]+)", "eps", "1/s"),
+        (r"\s+read:\s+IOPS=([\d.]+)", "reads", "1/s"),
+        (r"\s+write:\s+IOPS=([\d.]+)", "writes", "1/s"),
+        (r"\s+fsync:\s+IOPS=([\d.]+)", "fsyncs", "1/s"),
+        (r"\s+read:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "read_bandwidth", "MiB/s"),
+        (r"\s+write:\s+IOPS=[\d.]+ ([\d.]+) MiB/s", "write_bandwidth", "MiB/s"),
         (r"(?:Total operations|Operations performed): (\d+)", "operations", "operations"),
         (rf"(?:Total operations|Operations performed): \d+ \(\s*{N} (?:per second|ops/sec)\)", "operations.rate", "1/s"),
         (rf"{N} Mi?B transferred \({N} Mi?B/sec\)", "transferred", "MiB"),
@@ -81,11 +81,11 @@ ROWS = [
         (r"Operations performed:\s+\d+ Read, \d+ Write, (\d+) Other", "requests.other", "requests"),
         (r"Operations performed:.* = (\d+) Total", "requests", "requests"),
         (rf"\s*{N} Requests/sec executed", "requests.rate", "1/s"),
-        (r"\s*reads/s:\s+([\d.]+)", "reads", "1/s"),
-        (r"\s*writes/s:\s+([\d.]+)", "writes", "1/s"),
-        (r"\s*fsyncs/s:\s+([\d.]+)", "fsyncs", "1/s"),
-        (r"\s*read, MiB/s:\s+([\d.]+)", "read_bandwidth", "MiB/s"),
-        (r"\s*written, MiB/s:\s+([\d.]+)", "write_bandwidth", "MiB/s"),
+        (r"\s+reads/s:\s+([\d.]+)", "reads", "1/s"),
+        (r"\s+writes/s:\s+([\d.]+)", "writes", "1/s"),
+        (r"\s+fsyncs/s:\s+([\d.]+)", "fsyncs", "1/s"),
+        (r"\s+read, MiB/s:\s+([\d.]+)", "read_bandwidth", "MiB/s"),
+        (r"\s+written, MiB/s:\s+([\d.]+)", "write_bandwidth", "MiB/s"),
         (r"\s*events \(avg/stddev\):\s+([\d.]+)/", "events_of_a_thread.mean", "events"),
         (r"\s*events \(avg/stddev\):\s+[\d.]+/([\d.]+)", "events_of_a_thread.stddev", "events"),
     )
@@ -95,7 +95,7 @@ OLD_TRANSFER = re.compile(
     r"Read ([\d.]+)([KMGT]?b)\s+Written ([\d.]+)([KMGT]?b)\s+Total transferred ([\d.]+)([KMGT]?b)\s+"
     r"\(([\d.]+)([KMGT]?b)/sec\)"
 )
-OF_PERCENTILE = re.compile(r"\s*(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
+OF_PERCENTILE = re.compile(r"\s+(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
 SETTING = [
     (re.compile(r"Number of threads: (\d+)"), "threads"),
     (RATE, "rate"),
@@ -103,11 +103,11 @@ SETTING = [
     (re.compile(r"Doing (.*) test"), "test"),
 ]
 LONGEST = 500  # characters of a line of an interval
-OF_11 = re.compile(r"\s*(?:events/s \(eps\):\s+|fsync:\s+IOPS=)[\d.]+")  # from 1.1 on, below Throughput
+OF_11 = re.compile(r"\s+(?:events/s \(eps\):\s+|fsync:\s+IOPS=)[\d.]+")  # from 1.1 on, below Throughput
 SUM = "sysbench.response.sum"
 ONCE = {"elapsed", "events", "transactions", "fsyncs", "requests", "transferred"}  # two of them are of two runs
 SUMMARIES = ("OLTP test statistics:", "SQL statistics:", "General statistics:", "File operations:", "Threads fairness:")
-LAST = re.compile(r"\s*execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
+LAST = re.compile(r"\s+execution time \(avg/stddev\): +\d+\.\d{4}/\d+\.\d\d")  # the last line of all
 # Lines of a summary that stand alone where the rest was left out.
 ALONE = re.compile(rf"\s*(?:(?:transactions|queries|read/write requests):\s+\d+\s+\({N} per sec\.\)|"
                    r"(?:reads|writes|fsyncs)/s:\s+[\d.]+|(?:approx\.\s+)?\d+(?:th)? percentile:\s+[\d.]+(?:ms)?)\s*")
@@ -125,7 +125,7 @@ def kind(name: str, head: str) -> str | None:
     is_interval = any(
         (match := INTERVAL.match(row)) and re.match(r"(thds|threads|reads|queue length)\b", match[2]) for row in rows
     )
-    is_summary = any(row.strip() in SUMMARIES or OF_11.match(row) or ALONE.fullmatch(row) for row in rows)
+    is_summary = any(row.strip() in SUMMARIES or OF_11.match(f" {row}") or ALONE.fullmatch(row) for row in rows)
     return "text" if is_interval or is_summary else None
 
 
@@ -136,6 +136,7 @@ def read(sources: list[Source], scratch: Path) -> Reading:
     points: list[tuple[int, float, dict[str, tuple[float, str, str]]]] = []
     bins: list[tuple[float, float]] = []
     seen: set[str] = set()
+    is_flush = _is_flush(source)
     for n, line in text.lines(source.path):
         line = line.rstrip()
         if match := BANNER.fullmatch(line.strip()):
@@ -159,9 +160,20 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             bins.append((text.number(match[1]), float(match[2])))
             reading.rows += 1
         else:
-            _line(reading, source, n, line, seen)
+            _line(reading, source, n, f" {line}" if is_flush and _is_row(f" {line}") else line, seen)
     _finish(reading, source, points, bins, seen)
     return reading
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line is of a summary, and has a margin."""
+    return line[:1].isspace() and any(pattern.match(line) for pattern in (OF_PERCENTILE, LAST, *(row[0] for row in ROWS)))
+
+
+def _is_flush(source: Source) -> bool:
+    """Whether whoever sent the output on has taken the margin off its rows. A line without one beside rows that have it is
+    of somebody else, such as a script."""
+    return text.margin(source.path) > 0 or not any(_is_row(line) for _, line in text.lines(source.path))
 
 
 def _line(reading: Reading, source: Source, n: int, line: str, seen: set[str]) -> None:

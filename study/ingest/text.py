@@ -68,19 +68,30 @@ def _beginning(path: Path) -> str:
     return "\0" if "\0" in text else text
 
 
-def _cleaner(beginning: str) -> Callable[[str], str] | None:
-    """What takes off a line that others put around it, by the beginning of the file. None if they put nothing."""
+def margin(path: Path) -> int:
+    """Blanks in front of all lines, which are taken off."""
+    return _around(_beginning(path))[1]
+
+
+def _around(beginning: str) -> tuple[re.Pattern[str] | None, int]:
+    """What stands before each line by the beginning of the file, and how many blanks follow it."""
     rows = [COLOURS.sub("", row) for row in beginning.split("\n") if row.strip() and not is_omission(row)]
     before = next((shape for shape in BEFORE if rows and sum(map(bool, map(shape.match, rows))) >= MOST * len(rows)), None)
     rows = [before.sub("", row, count=1) if before and before.match(row) else row for row in rows]
-    margin = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip() and not is_prompt(row)), default=0)
-    if before is None and not margin and not any(mark in beginning for mark in ("\x1b[", "\xa0", "```", "~~~")):
+    blanks = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip() and not is_prompt(row)), default=0)
+    return before, blanks
+
+
+def _cleaner(beginning: str) -> Callable[[str], str] | None:
+    """What takes off a line that others put around it, by the beginning of the file. None if they put nothing."""
+    before, blanks = _around(beginning)
+    if before is None and not blanks and not any(mark in beginning for mark in ("\x1b[", "\xa0", "```", "~~~")):
         return None
 
     def clean(line: str) -> str:
         line = COLOURS.sub("", line).replace("\xa0", " ")
         line = before.sub("", line, count=1) if before and before.match(line) else line
-        line = line[margin:] if not line[:margin].strip() else line
+        line = line[blanks:] if not line[:blanks].strip() else line
         return "" if FENCE.fullmatch(line) else line
 
     return clean

@@ -314,6 +314,21 @@ def test_a_summary_without_its_margin_is_read(bring):
     assert flush["sysbench.queries.read"] == 4357
 
 
+@pytest.mark.parametrize("line", ["min: 1", "total time: 3s", "95th percentile: 7", "sum: 4", "events/s (eps): 5"])
+def test_a_line_of_a_script_is_no_row_of_a_summary(bring, line):
+    """Rows have a margin, and what has none beside them is of somebody else."""
+    alone, below_a_script = bring("a.txt", OLTP), bring("b.txt", f"{line}\n{OLTP}")
+    assert dict(below_a_script) == dict(alone)
+    assert below_a_script.tool["dialect"] == alone.tool["dialect"]
+
+
+def test_rows_of_several_margins_below_no_title_are_all_read(bring):
+    """Without its titles a summary has a margin of four, and some rows have more."""
+    rows = [line for line in OLTP.splitlines() if line.startswith("    ")]
+    run = bring("a.txt", "\n".join([*rows, ""]), partial=True)
+    assert (run["sysbench.queries.read"], run["sysbench.elapsed"]) == (4357, bring("b.txt", OLTP)["sysbench.elapsed"])
+
+
 def test_response_times_alone_have_no_release(bring):
     text = OLTP[OLTP.index("Latency"): OLTP.index("        999th")]
     assert bring("sysbench.txt", text, partial=True).tool["dialect"] == ""
