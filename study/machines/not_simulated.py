@@ -67,6 +67,7 @@ OF_MARIADB: tuple[tuple[tuple[int, int], dict[str, object]], ...] = (
     ((10, 2), {"sync_binlog": 0}),
     ((10, 5), {"innodb_log_file_size": "96M", "innodb_log_files_in_group": 1, "innodb_max_dirty_pages_pct": 90}),
     ((10, 6), {"innodb_change_buffering": "none"}))
+IN_NO_VERSION = (1000, 0)
 # What it takes and does not heed: from 10.5 on the redo log is one file, from 10.9 on nothing is buffered (MDEV-27735).
 UNHEEDED = {"innodb_log_files_in_group": (10, 5), "innodb_change_buffering": (10, 9)}
 
@@ -102,11 +103,8 @@ def mariadb(database: dict) -> dict:
     taken, given = database | {"kind": "innodb", "version": release}, database.get("conf", {})
     if not isinstance(given, dict):
         return taken
-    heeded = {name: value for name, value in given.items() if number < UNHEEDED.get(_variable(name), NEVER)}
+    heeded = {name: value for name, value in given.items() if number < UNHEEDED.get(_variable(name), IN_NO_VERSION)}
     return taken | {"conf": own_defaults(number) | heeded}
-
-
-NEVER = (1000, 0)
 
 
 def _variable(name: str) -> str:
