@@ -91,6 +91,16 @@ MEASURE = re.compile(r"\b(?:B|ns|s|ticks?|counts?|how many|index|codes?|number|r
                      r"|units?|sectors?|segments?|cells?|nodes?|elements?|times?|2\^\d+ths?|[01])\b|%|-1|\b[A-Z][A-Z_]{2,}\b")
 
 
+HOLDS_COLUMNS = re.compile(r"# (?:Columns|Elements|Rows) of ")
+
+
+def comments_of(node, lines):
+    """{name: comment of its own line} of an assignment. Names that share a line have no comment of their own."""
+    targets = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else node.targets
+    return {ast.unparse(name): lines[name.lineno - 1].partition("#")[2]
+            if sum(other.lineno == name.lineno for other in targets) == 1 else "" for name in targets}
+
+
 def without_measure(source):
     """Columns whose line has no comment with such a word. Widths of tables (N_…) and names of counts need none."""
     lines, wrong = source.splitlines(), []
@@ -99,11 +109,18 @@ def without_measure(source):
             continue
         is_names = isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Tuple)
         if not is_names:
-            comment = " ".join(lines[node.lineno - 1:node.end_lineno]).partition("#")[2]
-            name = ast.unparse(node.targets[0])
-            if not MEASURE.search(comment) and not (name.startswith("N_") and not comment):
-                wrong.append(name)
+            wrong += [name for name, comment in comments_of(node, lines).items()
+                      if not MEASURE.search(comment)
+                      and not (name.startswith("N_") and isinstance(node.targets[0], ast.Name) and not comment)]
     return wrong
+
+
+def at_once(source):
+    """Columns of a module of any name that are made with others: a tuple below `# Columns of …`. Its source, alone."""
+    lines = source.splitlines()
+    return "\n".join("\n".join(lines[node.lineno - 1:node.end_lineno]) for node in ast.parse(source).body
+                     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+                     and HOLDS_COLUMNS.match(lines[node.lineno - 2]))
 
 
 def test_each_column_says_what_it_is_in():
@@ -112,9 +129,17 @@ def test_each_column_says_what_it_is_in():
     assert {module_of(path): wrong for path in columns if (wrong := without_measure(path.read_text()))} == {}
 
 
+def test_columns_that_are_made_at_once_have_a_comment_each():
+    at_once_of = {module_of(path): at_once(path.read_text()) for path in sources("model")}
+    assert sum(map(bool, at_once_of.values())) > 5
+    assert {module: wrong for module, source in at_once_of.items() if (wrong := without_measure(source))} == {}
+
+
 @pytest.mark.parametrize(("column", "is_wrong"), [
     ("FREE = 3", True), ("FREE = 3  # when the arm is free", True), ("FREE = 3  # ns, when the arm is free", False),
-    ("A, B = 1, 2", True), ("A, B = 1, 2  # index of the next, and of the last", False), ("N_COLUMNS = 5", False),
+    ("A, B = 1, 2", True), ("A, B = 1, 2  # index of the next, and of the last", True), ("N_COLUMNS = 5", False),
+    ("(A,  # ns\n B,  # count\n ) = range(2)", False), ("(A,  # ns\n B,  # so\n ) = range(2)", True),
+    ("(A, B,  # ns\n ) = range(2)", True), ("N_A, N_B = 1, 2  # count", True),
     ('COUNTS = ("a", "b")', False)])
 def test_a_column_without_unit_is_noticed(column, is_wrong):
     assert bool(without_measure(column)) == is_wrong

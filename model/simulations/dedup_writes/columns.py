@@ -8,20 +8,37 @@ WAITS_FOR = 3  # index of the block that it reads, or NOBODY
 OTHER_LEAF = 4  # index, of the object that an entry of SECOND moves to
 N_THREAD_COLUMNS = 5
 
-# What the table has of a block that is written: nothing; an entry among duplicates; one among uniques, which moves.
-NEW, AGAIN, SECOND = range(3)  # codes
+# What the table has of a block that is written. An entry among uniques moves.
+(NEW,  # code: the table has nothing of it
+ AGAIN,  # code: an entry among duplicates
+ SECOND,  # code: an entry among uniques
+ ) = range(3)
 
 # Columns of Machine.files.
-FROM_CORE, FROM_DISK, ENDED = range(3)  # count of its blocks that were in core; of those read; ns when the last had come
+(FROM_CORE,  # count of its blocks that were in core
+ FROM_DISK,  # count of its blocks that were read from a disk
+ ENDED,  # ns: when the last of its blocks had come
+ ) = range(3)
 N_FILE_COLUMNS = 3
 
 # Elements of Machine.group.
 PHASE = 0  # code, of the sync: IDLE, LOOKUPS, TABLE, WRITING
-SYNCING, OPEN = 1, 2  # number of the group
-N_SYNCING, N_QUIESCED, N_OPEN = 3, 4, 5  # count of blocks; N_QUIESCED is -1 where no group waits to be synced
-NEXT_BLOCK, N_UNDER_WAY = 6, 7  # index of the next block to be looked up; count of lookups under way
-NEXT_TOUCHED, N_TOUCHED = 8, 9  # index of the next entry that the sync thread writes; their count
-N_DIRTY, N_PENDING = 10, 11  # count of blocks of the table to be written; of I/Os that are waited for
+(SYNCING,  # number of the group that is synced, or that was synced last
+ OPEN,  # number of the open group
+ ) = 1, 2
+(N_SYNCING,  # count of blocks of the group that is synced
+ N_QUIESCED,  # count of blocks of the group that waits to be synced, or -1 where none does
+ N_OPEN,  # count of blocks of the open group
+ ) = 3, 4, 5
+(NEXT_BLOCK,  # index, in the group, of the next block to be looked up
+ N_UNDER_WAY,  # count of lookups under way
+ ) = 6, 7
+(NEXT_TOUCHED,  # index, in Machine.touched, of the next entry that the sync thread changes
+ N_TOUCHED,  # count of entries in Machine.touched
+ ) = 8, 9
+(N_DIRTY,  # count of blocks of the table that the group has to write
+ N_PENDING,  # count of the group's writes that disks have yet to do
+ ) = 10, 11
 CURSOR_LEAF = 12  # index of the disk that is written to
 ON_LEAF = 13  # B that it has been given since its turn began
 DRAWN = 14  # count of random numbers used
@@ -33,11 +50,29 @@ IS_PUSHED = 19  # 1: a group is wanted, for the first block of the intent log
 COMMITS = 20  # 1: the call has written, and waits for the intent log
 LOG_SLOT = 21  # index, and the one behind: log blocks under way; a pass of one call has two at most
 LOG_AT = 23  # B, where the next one goes on the log device
-READS_FILE, READS_BLOCK, READ_COMES = 24, 25, 26  # of the reader: index of the file, of its block; 1: it is being read
+(READS_FILE,  # index of the file that the reader is at
+ READS_BLOCK,  # index, in that file, of the block that the reader wants next
+ READ_COMES,  # 1: that block is being read
+ ) = 24, 25, 26
 N_GROUP = 27
 
 # Elements of Machine.tally.
 COUNTS = ("calls", "blocks", "data_bytes", "groups", "lookups", "touched", "hits", "disk_reads", "l2_reads",
           "table_writes", "io_writes", "dirtied", "log_blocks", "file_hits", "file_reads", "moved")
-(CALLS, BLOCKS, DATA_BYTES, GROUPS, LOOKUPS, TOUCHED, HITS, DISK_READS, L2_READS, TABLE_WRITES, IO_WRITES, DIRTIED,
- LOG_BLOCKS, FILE_HITS, FILE_READS, MOVED) = range(len(COUNTS))  # counts, but for B of DATA_BYTES
+(CALLS,  # count of calls that have returned, or whose time to return is set
+ BLOCKS,  # count of blocks that lookup threads have dealt with
+ DATA_BYTES,  # B of data that groups have written
+ GROUPS,  # count of groups synced
+ LOOKUPS,  # count of blocks looked up in the table
+ TOUCHED,  # count of entries that the sync thread has changed
+ HITS,  # count of blocks of the table that were wanted, and in core
+ DISK_READS,  # count of blocks of the table read from disks
+ L2_READS,  # count of blocks read from the cache device
+ TABLE_WRITES,  # count of writes of blocks of the table: three copies of each
+ IO_WRITES,  # count of writes of groups: of data, and of the table with its copies
+ DIRTIED,  # count of blocks of the table that groups have written, without copies
+ LOG_BLOCKS,  # count of blocks of the intent log that were sent
+ FILE_HITS,  # count of blocks of files that were wanted, and in core
+ FILE_READS,  # count of blocks of files read from disks
+ MOVED,  # count of blocks looked up whose entry moves to the other object
+ ) = range(len(COUNTS))

@@ -28,7 +28,15 @@ IDLE, LOOKUPS, TABLE, WRITING = range(4)  # phases of a sync
 DONE, OUT_OF_IOS, OUT_OF_CALLS, OUT_OF_LOG = range(4)  # how a run ended
 BLOCK_BYTES = 4096  # of the table, in core
 # Rows of Machine.threads from `Settings.threads` on, and sources of events in this order, behind the disks and the lookups.
-SYNC, WRITER, FEED, EACH_SECOND, READER, LOG, LOG_BLOCK_DONE, SECOND_LOG_BLOCK_DONE = range(8)
+(SYNC,  # index of the sync thread
+ WRITER,  # index of the writer
+ FEED,  # index of the cache device's feed
+ EACH_SECOND,  # index of the clock of each second
+ READER,  # index of the reader of files
+ LOG,  # index of the intent log, whose chain begins when a group is on disk
+ LOG_BLOCK_DONE,  # index of the first log block of a pass
+ SECOND_LOG_BLOCK_DONE,  # index of its second log block
+ ) = range(8)
 N_OTHERS = 8
 LOG_UNIT = 1  # the log device's number among SSDs; the cache device is 0
 LARGEST_LOGGED = 2**15  # B of a synchronous write: zfs_immediate_write_sz; larger ones are INDIRECT

@@ -27,7 +27,12 @@ from model.events.calendar import set_time
 from model.events.queues import NOBODY, join, leave, new_queues
 from model.jit import kernel, part
 
-USED_BY_THREADS, USED_BY_KERNEL, USED_BY_WAKES, OVERHEAD = 0, 1, 2, 3  # elements of `used_ns`
+# Elements of Processors.used_ns.
+(USED_BY_THREADS,  # ns of threads of processes, in all that they have begun
+ USED_BY_KERNEL,  # ns of threads of the kernel
+ USED_BY_WAKES,  # ns of takers that were woken in vain
+ OVERHEAD,  # ns: one reading of /proc for each operation, which USED_BY_THREADS has too
+ ) = 0, 1, 2, 3
 
 
 class Processors(NamedTuple):

@@ -25,7 +25,11 @@ from model.zfs.arc.textbook import request_textbook
 ADJUST_TICKS = 100  # a second: arc_reclaim_thread
 
 # Elements of the counts of a run.
-READS, READ_HITS, DEVICE_HITS, WRITES = 0, 1, 2, 3
+(READS,  # count of reads
+ READ_HITS,  # count of reads of blocks in core
+ DEVICE_HITS,  # count of reads of blocks that a cache device held
+ WRITES,  # count of writes
+ ) = 0, 1, 2, 3
 N_COUNTS = 4
 
 

@@ -1,5 +1,15 @@
 """Columns of `Zap.leaves` and elements of `Zap.scalars`; see `model.zfs.dedup.zap`."""
-N_ENTRIES, DEPTH, DIRTIED = range(3)  # count of entries; bits of its prefix; number of the last group that wrote it
+
+# Columns of Zap.leaves.
+(N_ENTRIES,  # count of entries
+ DEPTH,  # bits of its prefix
+ DIRTIED,  # number of the last transaction group that dirtied it
+ ) = range(3)
 N_COLUMNS = 3
-BITS, N_LEAVES, IN_ALL = range(3)  # bits of a key that the pointers tell apart; count of leaves; count of all entries
+
+# Elements of Zap.scalars.
+(BITS,  # bits of a key that the pointers tell apart
+ N_LEAVES,  # count of leaves
+ IN_ALL,  # count of entries of all leaves
+ ) = range(3)
 N_SCALARS = 3

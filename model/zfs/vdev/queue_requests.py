@@ -24,7 +24,11 @@ N_SIZES = 32  # an I/O of n bytes is counted at its power of two, rounded down
 BEFORE, AFTER = 0, 1  # a request; a unit on the device
 
 # Elements of Device.now.
-OLDEST, N_UNITS, FREE_AT, HELD_BACK = 0, 1, 2, 3  # of the ring; ns when the oldest unit is done; count
+(OLDEST,  # index, in the ring, of the unit that has been on the device longest
+ N_UNITS,  # count of units on the device
+ FREE_AT,  # ns: when the oldest unit is done
+ HELD_BACK,  # count of requests that had to wait for room
+ ) = 0, 1, 2, 3
 
 
 class Device(NamedTuple):
