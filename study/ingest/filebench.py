@@ -148,8 +148,8 @@ def _totals(
         left_out |= dict.fromkeys(_check_rows(reading, block, breakdown))
     if left_out:
         reading.warnings.append(
-            f"left out of the count of operations: {', '.join(left_out)}; the summary counts I/O alone, and does not say "
-            "which rows are I/O, so those that fit best are counted"
+            f"left out of the count of operations: {', '.join(left_out)}. The summary counts I/O alone, and does not say "
+            "which rows are I/O. Those that fit best are counted"
         )
     if len(blocks) == 1 and took:
         ops, rate = float(blocks[0][1]["ops"]), float(blocks[0][1]["rate"])

@@ -128,8 +128,8 @@ def read(source: Source, given: Mapping) -> Reading:
         reading.warnings.append(f"the last line of {source.name} has no end; make sure that the file is not cut off")
     if twice:
         reading.problems.append(
-            f"{source.name} has {counted(len(twice), 'row')} with the time of an earlier one, the first in line {twice[0]}; "
-            "name the column that tells them apart as subject in the mapping; if there is none, give times in finer steps, "
+            f"{source.name} has {counted(len(twice), 'row')} with the time of an earlier one, the first in line {twice[0]}. "
+            "Name the column that tells them apart as subject in the mapping. If there is none, give times in finer steps, "
             "or with their zone (in autumn an hour comes twice)"
         )
     quantities = [Quantity(*column.__dict__.values()) for column in given.columns.values()]

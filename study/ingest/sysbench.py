@@ -149,8 +149,8 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             raise Damaged("it is of `sysbench prepare` or `cleanup`, which measure nothing; give that of `sysbench run`")
         elif CHECKPOINT.fullmatch(line):
             raise Damaged(
-                f"line {n} is a report of --report-checkpoints; each of them, the last too, is of the time since the one "
-                "before, so none is of the run; record with --report-interval"
+                f"line {n} is a report of --report-checkpoints. Each of them, the last too, is of the time since the one "
+                "before, so none is of the run. Record with --report-interval"
             )
         elif match := INTERVAL.fullmatch(line):
             _interval(reading, source, n, float(match[1]), match[2], points)

@@ -82,7 +82,7 @@ def refuse_too_large(plan: Plan, folder: Path, wal_folder: Path | None) -> None:
         kept = round(LEFT_FREE * space.total)
         if space.free - kept < needed:
             raise UserError(f"the ladder may take {needed / GIB:.2f} GiB in {place}, but {space.free / GIB:.2f} GiB are "
-                            f"free and {kept / GIB:.2f} of these stay free; choose a smaller --scale, or another {option}")
+                            f"free and {kept / GIB:.2f} of these stay free. Choose a smaller --scale, or another {option}")
     if (free := provenance.free_memory_bytes()) < plan.memory_bytes:
         raise UserError(f"the ladder takes up to {plan.memory_bytes / GIB:.2f} GiB of memory, but {free / GIB:.2f} GiB are "
                         "free; choose fewer --clients, or end what takes the memory")

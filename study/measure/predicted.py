@@ -33,7 +33,7 @@ RECORD_KIB = 8              # the database's page, as `study.machines.not_simula
 NOTHING = intervals.Interval(np.nan, np.nan, np.nan)
 LEAST_RUNS = 3              # of a rung: of fewer nobody knows how far they spread
 CHOSEN = "chosen."          # settings of a rung, in its parameters
-WITHOUT_FIO = ("left out, as no output of fio tells the device: run data/measured/device.fio, then measure the ladder again "
+WITHOUT_FIO = ("left out, as no output of fio tells the device. Run data/measured/device.fio, then measure the ladder again "
                "with its JSON by --fio, under another label")
 NOT_PREDICTED = "not predicted"
 KEPT = ("tps", "response_mean", "wal_per_transaction", "transactions_per_flush")

@@ -77,7 +77,7 @@ def unknown(source: Path, known: Mapping[str, set]) -> list[str]:
 
 def typed_by_hand(source: Path) -> list[str]:
     """Digits in prose that come from nowhere."""
-    return [f"{place}: '{digits}' is typed by hand; take it from the store with #number, or mark what is quoted or no "
+    return [f"{place}: '{digits}' is typed by hand. Take it from the store with #number. Or mark what is quoted or no "
             "result with #given[…], and what the ledger has with #once[…]"
             for place, line in (_prose_of_layout(source) if source.name in LAYOUT else _lines(source))
             for digits in DIGITS.findall(ALLOWED.sub("", line))]

@@ -127,7 +127,7 @@ def of_gdisk(text: str) -> Iterator[Partition | str]:
         elif match := DISK_OF_GDISK.match(line) or DISK.match(line):
             if usable and left:
                 yield (f"the rows of {device or 'a disk'} and its free space are {usable - left} sectors, but its head says "
-                       f"{usable}, so that some are missing; give what gdisk prints unchanged")
+                       f"{usable}, so that some are missing. Give what gdisk prints unchanged")
             device, sector, is_open, usable, left = match["device"], USUAL_SECTOR, False, 0, 0
         elif match := USABLE.match(line):
             usable = int(match[2]) - int(match[1]) + 1
@@ -275,7 +275,7 @@ def of_prtvtoc(text: str) -> Iterator[Partition | str]:
             is_vtoc = True
         elif device and (match := SLICE.match(line)) and int(match[6]) == int(match[4]) + int(match[5]) - 1:
             if is_vtoc and match[1] == BOOT_SLICE:
-                yield (f"slices of {device} count from the start of its fdisk partition, which prtvtoc does not print; add "
+                yield (f"slices of {device} count from the start of its fdisk partition, which prtvtoc does not print. Add "
                        "what `fdisk -W - DISK` calls Rsect yourself, or give what `parted -m DISK unit s print` prints")
             elif match[2] != BACKUP:
                 yield Partition(f"{device}s{match[1]}", int(match[4]) * sector, sector)

@@ -201,8 +201,8 @@ def of_lun(machine: Scenario, asked: Lun, draws: int) -> StorageStep:
     name = f"The partition at sector {sector} in place of {asked.start_sectors}"
     low, gain, high = intervals.interval(_gains(machine, asked, request, draws))
     data = machine.pool.data
-    taken = (f"four disks of {data.sheet} under a LUN with blocks of {size}, the pool a {data.layout}, {of}; {draws} draws "
-             "of reads, synchronous writes, log device, memory and requests under way",)
+    taken = (f"four disks of {data.sheet} under a LUN with blocks of {size}, the pool a {data.layout}, {of}. {draws} draws "
+             "are of reads, synchronous writes, log device, memory and requests under way",)
     gains, reason = low > 1 and gain >= WORTH, f"{of} straddle blocks of {size}"
     return StorageStep(
         step=name, answer=DO if gains else DONT, low=low, gain=gain, high=high, taken=taken,

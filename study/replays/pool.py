@@ -104,9 +104,9 @@ def drive_by_variant(variant: str, rows: Rows, vdevs: Sequence[TopVdev], engine:
     fits = (1 << max(shifts) <= MAX_BLOCKS * unit and unit <= min(2**17, 1 << min(shifts))
             and sum(top.asize for top in vdevs) <= MAX_BLOCKS_OF_POOL * unit)
     if engine == "fast" and not fits:
-        raise UserError(f"{_described(vdevs)} have blocks of {unit} B, but the fast engine takes 1 "
-                        f"to {MAX_BLOCKS} blocks of at most 128 KiB in each and {MAX_BLOCKS_OF_POOL} in all; choose exact "
-                        "or auto")
+        raise UserError(f"{_described(vdevs)} have blocks of {unit} B, but the fast engine takes at "
+                        f"most 128 KiB. It takes 1 to {MAX_BLOCKS} blocks in each and {MAX_BLOCKS_OF_POOL} in all. Choose "
+                        "exact or auto")
     if engine == "fast" or (engine == "auto" and fits):
         driven = drive(rules, rows, vdevs, FAST)
         if engine == "fast" or driven.ambiguous == 0:

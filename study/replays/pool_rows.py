@@ -24,7 +24,7 @@ def _copies(trace: Trace) -> np.ndarray:
                    | (trace.size512[before] != trace.size512[rows])]
         if len(bad):
             raise UserError(f"{trace.path}: row {bad[0]} is copy {copy} of a block, but the row before is not copy "
-                            f"{copy - 1} of the same size; keep the rows of a block together")
+                            f"{copy - 1} of the same size. Keep the rows of a block together")
         np.add.at(copies, rows - copy, 1)
     bad = np.flatnonzero(allocates & ((d < 0) | (d >= MAX_COPIES)))
     if len(bad):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from study.errors import UserError
 
 SEEN = 4096     # bytes at the beginning of a file
-COLUMNS = ("op (R or W), block and count (of 512 B), service_us (us from issue to completion) and gap_us (us of idle time "
-           "until the next request)")
+COLUMNS = ("op (R or W), block and count (of 512 B), service_us and gap_us. The last two are us from issue to completion, "
+           "and of idle time until the next request")
 
 
 class Format(NamedTuple):
@@ -55,7 +55,7 @@ def refuse(path: Path) -> None:
     name, _, service = format
     through = " (caches and queue: study replay requests)" if name in (MSR, FIO, BLKPARSE) else ""
     if service:
-        raise UserError(f"{path} is {name}, which is not read here{through}; make a CSV of {COLUMNS}; service times are "
+        raise UserError(f"{path} is {name}, which is not read here{through}. Make a CSV of {COLUMNS}. Service times are "
                         f"{service}")
-    raise UserError(f"{path} is {name}, which has no service times, so that nothing can be compared{through}; give a trace "
+    raise UserError(f"{path} is {name}, which has no service times, so that nothing can be compared{through}. Give a trace "
                     f"that was measured, as a CSV of {COLUMNS}")

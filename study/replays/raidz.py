@@ -86,7 +86,7 @@ def _blocks(path: Path, columns: dict[str, np.ndarray]) -> np.ndarray:
     rows = np.flatnonzero(bad)
     if len(rows):
         raise UserError(f"{path}: row {rows[0]} is I/O {columns['i'][rows[0]]} of a block, but should be "
-                        f"{expected[rows[0]]} of the block of the row before; keep the rows of a block together")
+                        f"{expected[rows[0]]} of the block of the row before. Keep the rows of a block together")
     return starts
 
 

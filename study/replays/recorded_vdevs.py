@@ -104,7 +104,7 @@ def vdevs_of(path: Path, variant: str) -> tuple[TopVdev, ...]:
     if vdevs is None and states is not None:
         vdevs = vdevs_in(read_txgs(states))
     if vdevs is None:
-        raise UserError(f"{path} is of a pool, but there is neither a line for {variant} in {FILE} beside it, nor does a "
-                        f"{scenario_of(path)}_{variant}_txg.csv begin with an empty one of two metaslabs or more, so its "
-                        "size is not known; use study replay alloc with --metaslabs")
+        raise UserError(f"{path} is of a pool whose size is not known. There is neither a line for {variant} in {FILE} "
+                        f"beside it, nor does a {scenario_of(path)}_{variant}_txg.csv begin with an empty one of two "
+                        "metaslabs or more. Use study replay alloc with --metaslabs")
     return vdevs

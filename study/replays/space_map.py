@@ -50,7 +50,7 @@ def _check_maps(trace: Trace) -> None:
     first = np.flatnonzero((trace.op == ALLOCATE) | (trace.op == NEW_MAP))
     if not len(first) or trace.op[first[0]] != NEW_MAP:
         raise UserError(f"{trace.path} has no new map (op 4) before its first allocation, but a trace of one space map "
-                        "begins with one; for a trace of many metaslabs give --pools, or --metaslabs and --metaslab-size")
+                        "begins with one. For a trace of many metaslabs give --pools, or --metaslabs and --metaslab-size")
     refuse_rows(trace, trace.op == ADD_VDEV, f"adds vdev {{arg}} (op {ADD_VDEV}), but one map has no vdevs",
                 "give --pools for a trace of a pool")
     maps = np.flatnonzero(trace.op == NEW_MAP)

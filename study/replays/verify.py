@@ -139,7 +139,7 @@ def _misnamed(file: Path) -> Iterator[Result]:
     columns = columns_of(file)
     ending = next(ending for ending, needed in MISNAMED.items() if set(needed) <= set(columns))
     raise UserError(f"{file} has columns {', '.join(MISNAMED[ending])} of the allocator, but its name does not end with "
-                    f"{ending}; name it and the tables that belong to it as data/traces/alloc/README.md says")
+                    f"{ending}. Name it and the tables that belong to it as data/traces/alloc/README.md says")
 
 
 def _no_trace(file: Path) -> Iterator[NotCompared]:

@@ -24,7 +24,7 @@ def run_of(source: str) -> str:
     with store.open() as connection:
         run_ids = identity.of_label(connection, source)
     if len(run_ids) != 1:
-        raise UserError(f"'{source}' is the label of {len(run_ids) or 'no'} imported or measured runs and no notebook; see "
+        raise UserError(f"'{source}' is the label of {len(run_ids) or 'no'} imported or measured runs and no notebook. See "
                         "them with: study query \"SELECT DISTINCT label FROM samples JOIN runs USING (run_id)\"")
     return run_ids[0]
 

@@ -47,7 +47,7 @@ def _counts_from(base: int, records: np.ndarray, at: np.ndarray) -> bool:
 def _end(last: int, n_records: int, base: int | None) -> list[str]:
     """A note, where `last`, the highest number of a next request, is beyond the end. `base`: None if no record tells."""
     if base is None and last == n_records:
-        return [f"the file may be cut by a record: one of its {counted(n_records, 'record')} is wanted again in number "
+        return [f"the file may be cut by a record. One of its {counted(n_records, 'record')} is wanted again in number "
                 f"{last}, and no record tells whether numbers begin with 0 or 1"]
     from_1 = last + 1 - (1 if base is None else base)
     if from_1 <= n_records:

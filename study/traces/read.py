@@ -21,8 +21,8 @@ from study.traces.text_columns import ReaderMemory
 from study.traces.text_formats import read_lines, text_format
 from study.words import counted
 
-READ_HERE = ("an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, oracleGeneral of libCacheSim (by "
-             "its name), or a recording of the vdev cache or vdev queue as in data/traces")
+READ_HERE = ("Give an iolog of fio (version 2 or 3), text of blkparse, a CSV of MSR Cambridge, or oracleGeneral of "
+             "libCacheSim (by its name). Recordings of the vdev cache or vdev queue as in data/traces are read, too")
 MSR_COLUMNS = ("Timestamp (100 ns), Hostname, DiskNumber, Type (Read or Write), Offset (B), Size (B), ResponseTime (100 ns, "
                "or 0)")
 TICK_NS = 10**7     # of recordings
@@ -50,11 +50,12 @@ def read(path: Path, event: str | None = None) -> Trace:
                 _refuse_event(event, path)
             return _text(pieces, known.name, first, event or EVENT)
     if known is not None:
-        raise UserError(f"{path} is {known.name}, which is not read here; write it as a CSV of MSR Cambridge: {MSR_COLUMNS}")
+        raise UserError(f"{path} is {known.name}, which is not read here. Write it as a CSV of MSR Cambridge. Its columns "
+                        f"are {MSR_COLUMNS}")
     if trace_file.is_table(path):
         _refuse_event(event, path)
         return _recording(path)
-    raise UserError(f"{path} is no trace of a format that is read here; give {READ_HERE}")
+    raise UserError(f"{path} is no trace of a format that is read here. {READ_HERE}")
 
 
 def _refuse_event(event: str | None, path: Path) -> None:
@@ -119,7 +120,7 @@ def _recording(path: Path) -> Trace:
         raise UserError(f"{path} is a recording of the allocator, which has no reads and no places; give it to study replay "
                         "alloc")
     else:
-        raise UserError(f"{path} is a table of {shown(', '.join(sorted(columns)))}, which is no trace of requests; give "
+        raise UserError(f"{path} is a table of {shown(', '.join(sorted(columns)))}, which is no trace of requests. "
                         f"{READ_HERE}")
     if not mask.any():
         raise UserError(f"{path} has no requests; give one with reads or writes")

@@ -60,7 +60,7 @@ def sized(path: str, piece: Piece, kind: np.ndarray, unit: int = 1) -> tuple[np.
     if len(wrong):
         at = int(wrong[0])
         raise UserError(f"line {piece.lines[at]} of {path} has a request of {n_bytes[at]} bytes at {place[at]}, but they "
-                        f"have 1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}; mend or remove the line")
+                        f"have 1 to {LARGEST_REQUEST} and end by {LARGEST_PLACE}. Mend or remove the line")
     return place, n_bytes
 
 

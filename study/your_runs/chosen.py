@@ -119,8 +119,8 @@ def _ids(connection: DuckDBPyConnection, source: str) -> list[str]:
         raise UserError(f"'{source}' is a file or a folder, and no label; import it (study ingest {source} --label mine) "
                         "and take 'mine'")
     if not ids:
-        raise UserError(f"no run is chosen by '{source}'; give a label of the store, a SELECT of run_id, or '{SHIPPED}'; "
-                        "see labels with: study query \"SELECT label FROM runs WHERE origin = 'imported'\"")
+        raise UserError(f"no run is chosen by '{source}'. Give a label of the store, a SELECT of run_id, or '{SHIPPED}'. "
+                        "See labels with: study query \"SELECT label FROM runs WHERE origin = 'imported'\"")
     if len(ids) > MAX_RUNS:
         raise UserError(f"'{source}' chooses {len(ids)} runs, but at most {MAX_RUNS} are looked at; choose fewer")
     return ids

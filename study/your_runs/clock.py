@@ -82,8 +82,8 @@ def _edges(of_series: "pd.api.typing.SeriesGroupBy", clocks: pd.DataFrame, run: 
     begin = float(np.ceil((of_series.min() - clocks.interval_s.fillna(0.0)).max()))
     n = int((of_series.max().min() - begin) // step)
     if n > MAX_ROWS:
-        raise UserError(f"the series of the run {run} have {n} intervals of {step:g} s in common; at most {MAX_ROWS} are "
-                        "looked at; choose another interval, or another run")
+        raise UserError(f"the series of the run {run} have {n} intervals of {step:g} s in common. At most {MAX_ROWS} are "
+                        "looked at. Choose another interval, or another run")
     return begin + step * np.arange(max(n, 0) + 1)
 
 

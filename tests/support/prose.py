@@ -3,7 +3,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 # A call of Typst with what it is given: texts, and brackets in brackets in brackets.
 ARGUMENTS = r'\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*")*\))*\))*\)'
@@ -79,6 +79,41 @@ def comments(source: str) -> Iterator[str]:
                 text = ""
             text, last = f"{text} {token.string.lstrip('#')}", token.start[0]
     yield text
+
+
+CODE = re.compile(r"\s*(?:SELECT|CREATE|WITH|COPY|INSERT)\b|.*(?:\{ |\{%|=> |\n)", re.S)      # SQL, markup, lists of names
+
+
+def messages(source: str) -> Iterator[tuple[int, str]]:
+    """Texts in a file that people may read, each with its line. What is put into a text counts as a word. A constant of the
+    same module that is put into it counts as its own words. Docstrings and code of other languages are none."""
+    tree = ast.parse(source)
+    constants: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and (text := _text(node.value, constants)):
+            constants[node.targets[0].id] = text
+    passed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr | ast.Attribute)}
+    for node in ast.walk(tree):
+        if id(node) in passed or isinstance(node, ast.Name) or (text := _text(node, constants)) is None:
+            continue
+        passed |= {id(part) for part in ast.walk(node)}
+        if not CODE.match(text):
+            yield node.lineno, text
+
+
+def _text(node: ast.AST, constants: Mapping[str, str]) -> str | None:
+    """Of an expression that gives text, with a letter in place of what is put into it. None for others."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.Name):
+        return constants.get(node.id)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part.value if isinstance(part, ast.FormattedValue) else part, constants) or "X"
+                       for part in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _text(node.left, constants), _text(node.right, constants)
+        return None if left is None and right is None else (left or "X") + (right or "X")
+    return None
 
 
 def n_words(sentence: str) -> int:

@@ -84,7 +84,7 @@ def _options(reading: Reading, document: dict[str, Any], jobs: list[dict[str, An
     reading.load = OPEN if paced and poisson else CLOSED
     if reading.load == CLOSED:
         reading.warnings.append(
-            "the load is closed: a job waits for one of its I/Os before it sends another, so a stall holds "
+            "the load is closed: a job waits for one of its I/Os before it sends another. So a stall holds "
             "back those that would have shown it (coordinated omission)"
         )
     if phantoms:

@@ -105,7 +105,7 @@ def _load(reading: Reading, is_open: bool, is_known: bool) -> None:
     elif is_known:
         reading.load = CLOSED
         reading.warnings.append(
-            "the load is closed: each client waits for its answer, so a stall holds back the requests that would have shown "
+            "the load is closed: each client waits for its answer. So a stall holds back the requests that would have shown "
             "it, and response times beyond it are too few (coordinated omission)"
         )
     if reading.load == OPEN and reading.printed(TOOL).get("skipped"):

@@ -66,7 +66,7 @@ def compare(reading: Reading) -> None:
         if len(spans) > 1 and ends[0] > LATE * max(spans):
             reading.warnings.append(
                 f"the first line of progress in {series.file} is of {ends[0]:g} s, and they are {max(spans):g} s apart at "
-                "most: clients connected for long, or its beginning is cut off, so its transactions are not compared"
+                "most. Clients connected for long, or its beginning is cut off. Its transactions are not compared"
             )
             continue
         if "processed" not in totals or not of_summary or series.interval_s is None:

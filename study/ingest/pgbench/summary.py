@@ -76,8 +76,8 @@ def read(reading: Reading, source: Source) -> bool:
             continue
         if PROCESSED in line and not line.lstrip().startswith((PROCESSED, f"- {PROCESSED}")):
             raise Damaged(
-                f"line {n} of {source.name} has more before '{PROCESSED}', so ends of lines are lost; "
-                "put each on a line of its own, as pgbench prints it"
+                f"line {n} of {source.name} has more before '{PROCESSED}', so ends of lines are lost. "
+                "Put each on a line of its own, as pgbench prints it"
             )
         if line.startswith(PROCESSED):
             if is_summary:

@@ -759,7 +759,7 @@ HOSTS = "when,host,TPS; total,io\n" + "".join(
 def test_rows_of_one_time_are_told_apart_by_a_subject(bring, tmp_path):
     """Without it a rate would be a mean of both hosts."""
     (tmp_path / "m.toml").write_text(MAPPING.format(kind="series"))
-    with pytest.raises(UserError, match=r"3 rows with the time of an earlier one, the first in line 3; name .* zone"):
+    with pytest.raises(UserError, match=r"3 rows with the time of an earlier one, the first in line 3. Name .* zone"):
         bring("hosts.csv", HOSTS, mapping=mapped_csv.mapping(tmp_path / "m.toml"))
     (tmp_path / "m.toml").write_text(MAPPING.format(kind="series").replace("[columns]", 'subject = "host"\n[columns]'))
     run = bring("hosts.csv", HOSTS, mapping=mapped_csv.mapping(tmp_path / "m.toml"))

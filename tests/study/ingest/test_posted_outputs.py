@@ -243,7 +243,7 @@ def test_a_summary_of_filebench_leaves_out_what_is_no_io(bring):
     [check] = [check for check in run.tool["checks"] if check["name"] == "operations of the breakdown"]
     assert (check["counted"], check["agrees"]) == (346838, True)
     [warning] = [warning for warning in run.tool["warnings"] if "left out of the count" in warning]
-    assert "count of operations: shadow-post-dbwr, shadow-post-lg, shadowhog, dbwr-hog; the summary" in warning
+    assert "count of operations: shadow-post-dbwr, shadow-post-lg, shadowhog, dbwr-hog. The summary" in warning
 
 
 ROWS_OF_FILEBENCH = {line.split()[0]: line for line in OLTP_OF_FILEBENCH.splitlines() if "ms/op [" in line}

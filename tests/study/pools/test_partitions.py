@@ -302,7 +302,7 @@ def test_a_warning_is_of_its_own_disk_only():
     (GDISK.replace("  1.8 TiB     BF01  zfs", "  1.8 T"), "2 2048 3907029134"),
     (GDISK.replace("   40  ", "   20  "), "1 20 2047"),
     (GDISK.replace("   1004.0 KiB  EF02", ""), "1 40 2047"),
-    (GDISK[:GDISK.index("   2     ")], "so that some are missing; give what gdisk"),
+    (GDISK[:GDISK.index("   2     ")], "so that some are missing. Give what gdisk"),
     (GPART_4K.replace("freebsd-zfs  (1.8T)", "freebsd-z"), "6 488378635 1"),
     (GPART.replace("        2048  3907027087     3  freebsd-zfs  (1.8T)\n", ""), "rows of ada0 reach sector 2048"),
     (GPART.replace("=>        34  3907029101", "=>        34"), "=> 34 ada0"),

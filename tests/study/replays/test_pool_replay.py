@@ -153,7 +153,7 @@ def test_a_pool_that_cannot_be_is_one_sentence(metaslabs, size, says):
 
 @pytest.mark.parametrize(("metaslabs", "size", "says"), [
     (2, 2**40, "2 metaslabs of 1099511627776 B have blocks of 4096 B, but the fast engine takes"),
-    (2**10, 2**36, "and 4294967296 in all; choose exact or auto")])
+    (2**10, 2**36, "and 4294967296 in all. Choose exact or auto")])
 def test_a_pool_too_large_for_the_fast_engine_is_one_sentence(metaslabs, size, says):
     with pytest.raises(UserError, match=says):
         replay_pool(trace_of("l2_D"), "141_df", alike(metaslabs, size), engine="fast")

@@ -255,5 +255,5 @@ def test_the_example_is_of_fio():
     ("0.000000 0 14611168 8 0", "DiskSim")])
 def test_a_trace_of_another_format_is_called_by_its_name(tmp_path, line, name):
     (tmp_path / "trace.csv").write_text(f"{line}\n{line}\n")
-    with pytest.raises(UserError, match=f"is a trace of {name}.*write it as a CSV of MSR Cambridge: Timestamp"):
+    with pytest.raises(UserError, match=f"is a trace of {name}.*Write it as a CSV of MSR Cambridge. Its columns are"):
         read(tmp_path / "trace.csv")
