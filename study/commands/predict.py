@@ -2,7 +2,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,10 +45,6 @@ def predict(
     """
     from study.machines import scenario as scenarios
     from study.machines.simulate import checked
-    from study.predictions import against as comparison
-    from study.predictions import bounds, model_error
-    from study.predictions import predict as prediction
-    from study.runs import progress
     scenario = scenarios.named(scenario)
     given_files.refuse_endless(scenario, given_files.TEXT)
     content = scenarios.toml(scenario)
@@ -61,12 +57,28 @@ def predict(
         refuse_unwritable(to)
         refuse_overwriting(to, scenario)
     if dry_run:
-        notes, taken = prediction.notes(mine), prediction.taken_by_default(content, mine)
-        give({"scenario": mine.model_dump(mode="json"), "runs": draws * seeds, "taken_by_default": taken, "notes": notes},
-             as_json, lambda: out.print("\n".join([
-                 f"{scenario} can be simulated: {draws * seeds} runs, a minute or a few", *(f"- {note}" for note in notes),
-                 "taken by default:", *(f"  {line}" for line in taken)]), soft_wrap=True))
-        return
+        _give_plan(scenario, mine, content, draws * seeds, as_json)
+    else:
+        _give_prediction(mine, content, draws, seeds, to, as_json)
+
+
+def _give_plan(scenario: Path, mine: "Scenario", content: dict[str, Any], n_runs: int, as_json: bool) -> None:
+    """What would be simulated, and what is taken by default."""
+    from study.predictions import predict as prediction
+    notes, taken = prediction.notes(mine), prediction.taken_by_default(content, mine)
+    give({"scenario": mine.model_dump(mode="json"), "runs": n_runs, "taken_by_default": taken, "notes": notes}, as_json,
+         lambda: out.print("\n".join([
+             f"{scenario} can be simulated: {n_runs} runs, a minute or a few", *(f"- {note}" for note in notes),
+             "taken by default:", *(f"  {line}" for line in taken)]), soft_wrap=True))
+
+
+def _give_prediction(mine: "Scenario", content: dict[str, Any], draws: int, seeds: int, to: Path | None,
+                     as_json: bool) -> None:
+    """All draws are simulated. The prediction is given, and written to the file `to` if there is one."""
+    from study.predictions import against as comparison
+    from study.predictions import bounds, model_error
+    from study.predictions import predict as prediction
+    from study.runs import progress
     if era := prediction.era_taken(content, mine):
         err.print(era, soft_wrap=True)
     err.print(f"simulating {draws * seeds} runs: a minute or a few")

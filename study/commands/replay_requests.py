@@ -78,18 +78,7 @@ def replay_requests(
     _check(wanted, event, picture, trace)
     _refuse_unused(wanted, {"--block": block, "--sizes": sizes, "--memory": memory, "--era": era,
                             "--service-us": service_us, "--fill": fill})
-    from study.sizes import size_of
-    block_bytes = size_of(block or "8K", "block")
-    if not MIN_BLOCK <= block_bytes <= MAX_BLOCK or block_bytes & (block_bytes - 1):
-        raise UserError(f"the block has {block_bytes} bytes, but it must be a power of two from {MIN_BLOCK} to {MAX_BLOCK}; "
-                        "choose one")
-    of_sizes = [size_of(size, "size") for size in sizes.split(",")] if sizes else []
-    memory_bytes = size_of(memory, "memory") if memory else None
-    if max([*of_sizes, memory_bytes or 0]) > MAX_SIZE:
-        raise UserError(f"a cache has {max([*of_sizes, memory_bytes or 0])} bytes, but the model takes {MAX_SIZE} at most; "
-                        "choose less")
-    if of_sizes and min(of_sizes) < 1 and wanted != ["vdev-cache"]:
-        raise UserError("a size is 0, but a cache holds at least a block; choose larger ones")
+    block_bytes, of_sizes, memory_bytes = _in_bytes(wanted, block or "8K", sizes, memory)
     from study.traces.read import ready, seconds_to_read
     with doing("reading the trace"):
         given, seconds = seconds_to_read(lambda: ready(trace, event, device or [], rate))
@@ -109,6 +98,23 @@ def _refuse_unused(wanted: list[str], options: dict[str, object]) -> None:
         if value is not None and not set(wanted) & set(USED_BY[option]):
             raise UserError(f"{option} is of {', '.join(USED_BY[option])}, but the trace goes through {', '.join(wanted)}; "
                             "leave it out, or give --through another of these")
+
+
+def _in_bytes(wanted: list[str], block: str, sizes: str | None, memory: str | None) -> tuple[int, list[int], int | None]:
+    """Of a block, of the caches to try, of the ARC. UserError for sizes that a mechanism cannot have."""
+    from study.sizes import size_of
+    block_bytes = size_of(block, "block")
+    if not MIN_BLOCK <= block_bytes <= MAX_BLOCK or block_bytes & (block_bytes - 1):
+        raise UserError(f"the block has {block_bytes} bytes, but it must be a power of two from {MIN_BLOCK} to {MAX_BLOCK}; "
+                        "choose one")
+    of_sizes = [size_of(size, "size") for size in sizes.split(",")] if sizes else []
+    memory_bytes = size_of(memory, "memory") if memory else None
+    if max([*of_sizes, memory_bytes or 0]) > MAX_SIZE:
+        raise UserError(f"a cache has {max([*of_sizes, memory_bytes or 0])} bytes, but the model takes {MAX_SIZE} at most; "
+                        "choose less")
+    if of_sizes and min(of_sizes) < 1 and wanted != ["vdev-cache"]:
+        raise UserError("a size is 0, but a cache holds at least a block; choose larger ones")
+    return block_bytes, of_sizes, memory_bytes
 
 
 def _check(wanted: list[str], event: str | None, picture: Path | None, trace: Path) -> None:

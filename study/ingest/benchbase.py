@@ -14,6 +14,8 @@ import math
 import re
 from pathlib import Path
 
+import duckdb
+
 from study.ingest import text
 from study.ingest.reading import UNKNOWN, Clock, Damaged, Quantity, Reading, Series, Source, slug
 
@@ -156,45 +158,13 @@ def _of_distribution(key: str) -> str:
 
 def _raw(reading: Reading, source: Source, scratch: Path, summary: dict[str, float]) -> float | None:
     text.note_a_cut(reading, source)
-    [(_, header), *_] = _first(source.path)
-    width = len(header.split(","))
-    names = (
-        ["type", "transaction", "started", "took", "client", "phase"]
-        if width == 6
-        else ["type", "started", "took", "client", "phase"][:width]
-    )
-    if width not in (3, 4, 5, 6):
-        raise Damaged(f"{source.name} has {width} columns, but a file of transactions has 3 to 6")
-    row = re.compile(
-        ",".join({"transaction": r"[^,]*", "started": r" ?\d{9,10}\.\d{1,6}"}.get(name, r" ?\d{1,15}") for name in names)
-    )
+    names = _columns_of_raw(source)
     made, clean = scratch / "benchbase.parquet", scratch / "benchbase.csv"
-    kept = 0
-    with clean.open("w", encoding="utf-8") as file:
-        for n, line in text.lines(source.path):
-            line = line.rstrip()
-            if n == 1 or not line:
-                continue
-            if row.fullmatch(line):
-                file.write(line.replace(" ", "") if "transaction" not in names else line)
-                file.write("\n")
-                kept += 1
-            else:
-                reading.refuse(source.name, n, f"it is no transaction of {width} columns")
+    kept = _keep_transactions(reading, source, names, clean)
     if not kept:
         return None
     connection = text.database(scratch)
-    types = {name: "VARCHAR" if name in ("transaction", "started") else "BIGINT" for name in names}
-    connection.execute(
-        f"""
-        COPY (SELECT make_timestamp({FORMAT} + took) AS utc, took AS response_us,
-                     {'client' if 'client' in names else '0'}::BIGINT AS client,
-                     CAST({'transaction' if 'transaction' in names else 'type'} AS VARCHAR) AS script, 'ok' AS outcome,
-                     CAST(NULL AS BIGINT) AS lag_us, CAST(NULL AS BIGINT) AS retries
-              FROM read_csv(?, delim = ',', header = false, columns = {types}, auto_detect = false, quote = '', escape = ''))
-        TO '{str(made).replace("'", "''")}' (FORMAT parquet)""",
-        [str(clean)],
-    )
+    _to_parquet(connection, names, clean, made)
     clean.unlink()
     reading.transactions.append(made)
     mean, begins = connection.execute(
@@ -218,6 +188,55 @@ def _raw(reading: Reading, source: Source, scratch: Path, summary: dict[str, flo
         ).fetchall()
         reading.total("benchbase.log.response.p95", value, "ms")
     return begins
+
+
+def _columns_of_raw(source: Source) -> list[str]:
+    """Names of the columns of a file of transactions, by their count. Raises Damaged."""
+    [(_, header), *_] = _first(source.path)
+    width = len(header.split(","))
+    names = (
+        ["type", "transaction", "started", "took", "client", "phase"]
+        if width == 6
+        else ["type", "started", "took", "client", "phase"][:width]
+    )
+    if width not in (3, 4, 5, 6):
+        raise Damaged(f"{source.name} has {width} columns, but a file of transactions has 3 to 6")
+    return names
+
+
+def _keep_transactions(reading: Reading, source: Source, names: list[str], clean: Path) -> int:
+    """Rows that are whole are written to `clean`: how many. The others are refused."""
+    row = re.compile(
+        ",".join({"transaction": r"[^,]*", "started": r" ?\d{9,10}\.\d{1,6}"}.get(name, r" ?\d{1,15}") for name in names)
+    )
+    kept = 0
+    with clean.open("w", encoding="utf-8") as file:
+        for n, line in text.lines(source.path):
+            line = line.rstrip()
+            if n == 1 or not line:
+                continue
+            if row.fullmatch(line):
+                file.write(line.replace(" ", "") if "transaction" not in names else line)
+                file.write("\n")
+                kept += 1
+            else:
+                reading.refuse(source.name, n, f"it is no transaction of {len(names)} columns")
+    return kept
+
+
+def _to_parquet(connection: duckdb.DuckDBPyConnection, names: list[str], clean: Path, made: Path) -> None:
+    """The rows of `clean`, in the columns of TRANSACTIONS."""
+    types = {name: "VARCHAR" if name in ("transaction", "started") else "BIGINT" for name in names}
+    connection.execute(
+        f"""
+        COPY (SELECT make_timestamp({FORMAT} + took) AS utc, took AS response_us,
+                     {'client' if 'client' in names else '0'}::BIGINT AS client,
+                     CAST({'transaction' if 'transaction' in names else 'type'} AS VARCHAR) AS script, 'ok' AS outcome,
+                     CAST(NULL AS BIGINT) AS lag_us, CAST(NULL AS BIGINT) AS retries
+              FROM read_csv(?, delim = ',', header = false, columns = {types}, auto_detect = false, quote = '', escape = ''))
+        TO '{str(made).replace("'", "''")}' (FORMAT parquet)""",
+        [str(clean)],
+    )
 
 
 def _first(path: Path) -> list[tuple[int, str]]:

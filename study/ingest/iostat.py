@@ -148,21 +148,33 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             _row(reading, source, n, waiting + words, columns, reports[-1])
             waiting = []
         elif local_times.is_time(line.strip()):
-            at, has_zone = local_times.moment(line.strip())
-            _note_order(reading, line.strip())
-            if at is None:
-                reading.refuse(
-                    source.name,
-                    n,
-                    f"'{line.strip()[:40]}' is a time without a date, or one whose order of day and month is not known; "
-                    "record with S_TIME_FORMAT=ISO",
-                )
+            at, has_zone = _moment(reading, source, n, line.strip())
         elif text.is_prompt(line):
             reading.other_lines += 1
         else:
             reading.refuse(source.name, n, f"'{line[:40]}' is no line of iostat -x")
     if waiting:
         reading.problems.append(f"the last line of {source.name} is not whole, so the file is cut off")
+    _compare_devices(reading, source, reports)
+    return reports, has_zone
+
+
+def _moment(reading: Reading, source: Source, n: int, shown: str) -> tuple[float | None, bool]:
+    """Of a line that is a time: s since 1970 or None, whether it has a zone. One that is not known is refused."""
+    at, has_zone = local_times.moment(shown)
+    _note_order(reading, shown)
+    if at is None:
+        reading.refuse(
+            source.name,
+            n,
+            f"'{shown[:40]}' is a time without a date, or one whose order of day and month is not known; "
+            "record with S_TIME_FORMAT=ISO",
+        )
+    return at, has_zone
+
+
+def _compare_devices(reading: Reading, source: Source, reports: list[Report]) -> None:
+    """A last report that lacks devices is cut off. Other reports may have others than the first."""
     if reports and not reports[-1].disks and not reading.refused:
         reading.problems.append(f"the last report of {source.name} has no device, so the file is cut off")
     generation = {tuple(report.disks) for report in reports}
@@ -172,7 +184,6 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             reading.problems.append(f"the last report of {source.name} lacks devices, so the file is cut off")
         else:
             reading.warnings.append(f"devices come and go: report {absent[0]} has others than the first")
-    return reports, has_zone
 
 
 def _of_cpu(words: list[str]) -> tuple[str, ...]:

@@ -83,20 +83,48 @@ def mapping(path: Path) -> Mapping:
 def read(source: Source, given: Mapping) -> Reading:
     """The file as the mapping says: a series. Times of runs are their numbers. Raises Damaged."""
     numbers, short = _lines_of_rows(source)  # not text, or a line without an end, before anything reads it whole
+    wanted = [*given.columns, *([given.time.column] if given.time else []), *([given.subject] if given.subject else [])]
+    frame = _frame(source, len(numbers), wanted)
+    reading = Reading(tool=TOOL, dialect=given.kind, load=given.load)
+    if left_out := [str(name) for name in frame.columns if name not in wanted]:
+        reading.missing.append(f"columns that the mapping does not name: {', '.join(left_out)}")
+    rows = _rows(reading, source, given, frame, numbers, short)
+    if not text.ends_with_a_line(source.path):  # many spreadsheets leave it so
+        reading.warnings.append(f"the last line of {source.name} has no end; make sure that the file is not cut off")
+    quantities = [Quantity(*column.__dict__.values()) for column in given.columns.values()]
+    series = Series(name=f"csv.{given.series}", quantities=quantities, clock=NO_CLOCK, file=source.name)
+    starts = 0.0
+    if rows and given.time is not None and given.kind == "series" and given.time.unit != "s":
+        starts = min(t for t, *_ in rows)  # the newest may stand first
+        has_zone = given.time.unit != "iso" or _has_zone(str(frame[given.time.column].iloc[0]))
+        source_of = f"the column {given.time.column}"
+        series.clock = Clock(starts, 1.0, source_of if has_zone else f"{text.LOCAL} of {source_of}")
+    for t, values, subject in rows:
+        series.add(t - starts, values, subject)
+    reading.rows = len(rows)
+    reading.series.append(series)
+    return reading
+
+
+def _frame(source: Source, n_rows: int, wanted: list[str]) -> pd.DataFrame:
+    """All columns as text. Raises Damaged if it has not so many rows, or lacks columns that are wanted."""
     try:
         frame = tables.read(source.path, "the CSV", GIVE, text=True)
     except UserError as error:
         raise Damaged(str(error)) from None
-    if len(frame) != len(numbers):
-        raise Damaged(f"{source.name} has {counted(len(numbers), 'row')} by its lines and {len(frame)} by its values; "
+    if len(frame) != n_rows:
+        raise Damaged(f"{source.name} has {counted(n_rows, 'row')} by its lines and {len(frame)} by its values; "
                       "take out comments and what stands around the rows")
-    wanted = [*given.columns, *([given.time.column] if given.time else []), *([given.subject] if given.subject else [])]
     if absent := [f"'{name}'" for name in wanted if name not in frame.columns]:
         raise Damaged(f"{source.name} has no column {' and no '.join(absent)}; it has "
                       f"{', '.join(map(str, frame.columns))[:200]}: name these in the mapping")
-    reading = Reading(tool=TOOL, dialect=given.kind, load=given.load)
-    if left_out := [str(name) for name in frame.columns if name not in wanted]:
-        reading.missing.append(f"columns that the mapping does not name: {', '.join(left_out)}")
+    return frame
+
+
+def _rows(reading: Reading, source: Source, given: Mapping, frame: pd.DataFrame, numbers: array,
+          short: dict[int, int]) -> list[tuple[float, list[float], str]]:
+    """Time (s, or its number), values and subject of each row. A row that cannot be read is refused. Rows of the same time
+    and subject are a problem. `numbers` and `short`: of `_lines_of_rows`."""
     rows: list[tuple[float, list[float], str]] = []
     moments: set[tuple[float, str, int]] = set()  # time, subject, column
     twice: list[int] = []  # lines
@@ -124,27 +152,13 @@ def read(source: Source, given: Mapping) -> Reading:
             twice.append(n)
         moments |= mine
         rows.append((t, values, subject))
-    if not text.ends_with_a_line(source.path):  # many spreadsheets leave it so
-        reading.warnings.append(f"the last line of {source.name} has no end; make sure that the file is not cut off")
     if twice:
         reading.problems.append(
             f"{source.name} has {counted(len(twice), 'row')} with the time of an earlier one, the first in line {twice[0]}. "
             "Name the column that tells them apart as subject in the mapping. If there is none, give times in finer steps, "
             "or with their zone (in autumn an hour comes twice)"
         )
-    quantities = [Quantity(*column.__dict__.values()) for column in given.columns.values()]
-    series = Series(name=f"csv.{given.series}", quantities=quantities, clock=NO_CLOCK, file=source.name)
-    starts = 0.0
-    if rows and given.time is not None and given.kind == "series" and given.time.unit != "s":
-        starts = min(t for t, *_ in rows)  # the newest may stand first
-        has_zone = given.time.unit != "iso" or _has_zone(str(frame[given.time.column].iloc[0]))
-        source_of = f"the column {given.time.column}"
-        series.clock = Clock(starts, 1.0, source_of if has_zone else f"{text.LOCAL} of {source_of}")
-    for t, values, subject in rows:
-        series.add(t - starts, values, subject)
-    reading.rows = len(rows)
-    reading.series.append(series)
-    return reading
+    return rows
 
 
 def _lines_of_rows(source: Source) -> tuple[array, dict[int, int]]:
