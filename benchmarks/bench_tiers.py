@@ -10,17 +10,17 @@ import pytest
 
 from study.experiments.tiers_2009 import hybrids, prices
 from study.experiments.tiers_2009.prices import Point
-from study.machines import simulate
+from study.machines import simulate as machines
 
 LOAD = hybrids.Load(working_set_gib=32.0, read_share=0.8, users=32, seconds=20.0)
 POOL = Point(2, 1, 1, 16)
 BLOCK, BLOCKS_OF_ONE = 8192, 10     # of a transaction, about; the model draws its own number
 MACHINE = hybrids.machine(prices.read("2009"), POOL, LOAD)
-VALUES = simulate.known([MACHINE], "oracle").central() | {"changed_share": 1 - LOAD.read_share}
+VALUES = machines.known([MACHINE], "oracle").central() | {"changed_share": 1 - LOAD.read_share}
 
 
 def with_model():
-    done = simulate.simulate(MACHINE, VALUES, 1)
+    done = machines.simulate(MACHINE, VALUES, 1)
     return round(done.tps * done.seconds)
 
 

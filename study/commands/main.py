@@ -154,8 +154,8 @@ app.command(rich_help_panel=NOTEBOOKS)(sweep_verb.sweep)
 @app.command(rich_help_panel=NOTEBOOKS)
 def status(as_json: Json = False) -> None:
     """What is current, what would run and how long that takes, of the study's notebooks and your own."""
-    from study.commands import status as states
-    states.show_all(as_json, out)
+    from study.commands.status import show_all
+    show_all(as_json, out)
 
 
 @app.command(rich_help_panel=NOTEBOOKS)

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from model.zfs.vdev import recorder_columns
+from model.zfs.vdev import recorder_columns as recorded
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, canvas
 from study.experiments.vdev_cache_2007.filebench_oltp import Runs
 
@@ -102,17 +102,17 @@ def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
 def one_disk(commands: np.ndarray, start_s: float, length_s: float = 1.0) -> Figure:
     """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`). Shown is where its head is sent, and how
     many commands and I/Os stand before it, both whenever it begins a command."""
-    began = commands[:, recorder_columns.BEGAN]
+    began = commands[:, recorded.BEGAN]
     rows = commands[(began >= start_s * 1e9) & (began < (start_s + length_s) * 1e9)].astype(float)
-    at_ms = (rows[:, recorder_columns.BEGAN] - start_s * 1e9) / 1e6
+    at_ms = (rows[:, recorded.BEGAN] - start_s * 1e9) / 1e6
     figure, (above, below) = canvas(aspect=1.0, rows=2, sharex=True)
-    large = rows[:, recorder_columns.BYTES] > 2**14
+    large = rows[:, recorded.BYTES] > 2**14
     for mine, colour, label, size in ((~large, BLUE, "up to 16 KiB", 4), (large, ORANGE, "larger", 8)):
-        above.scatter(at_ms[mine], rows[mine, recorder_columns.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
+        above.scatter(at_ms[mine], rows[mine, recorded.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
     above.set_ylabel("head sent to (MiB)")
     above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
-    below.step(at_ms, rows[:, recorder_columns.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
-    below.step(at_ms, rows[:, recorder_columns.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
+    below.step(at_ms, rows[:, recorded.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
+    below.step(at_ms, rows[:, recorded.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
     below.set_ylabel("commands, I/Os")
     below.set_ylim(0, None)
     below.set_xlim(0, length_s * 1e3)

@@ -7,21 +7,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from model.simulations.sequential_reads import watch_columns
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.state import ACTIVITIES, COPYING, ISSUING, STALLED, WAITING
-from model.zfs.vdev import recorder_columns
+from model.zfs.vdev import recorder_columns as recorded
 from study.drawing import BLUE, GREY, ORANGE, RED, SKY, canvas
 from study.experiments.vdev_cache_2007.timeline import Timeline
 
 FEW = 5      # seconds that are drawn as dots, too
 RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
 LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
-TIMES = [watch_columns.BEGAN, watch_columns.ENDED]
+TIMES = [watched.BEGAN, watched.ENDED]
 
 
 def _within(run: Timeline, start_ns: int, length_ns: int) -> np.ndarray:
     """The rows that touch the window, cut to it; times in ms from its start."""
-    began, ended = run.activities[:, watch_columns.BEGAN], run.activities[:, watch_columns.ENDED]
+    began, ended = run.activities[:, watched.BEGAN], run.activities[:, watched.ENDED]
     rows = run.activities[(ended > start_ns) & (began < start_ns + length_ns)].astype(float)
     rows[:, TIMES] = (np.clip(rows[:, TIMES], start_ns, start_ns + length_ns) - start_ns) / 1e6
     return rows
@@ -32,12 +32,12 @@ def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) 
     figure, panels = canvas(aspect=0.28 + 0.32 * len(runs), rows=len(runs), sharex=True, squeeze=False)
     for axes, run in zip(panels[:, 0], runs, strict=True):
         rows = _within(run, round(start_s * 1e9), round(length_s * 1e9))
-        length, doing = rows[:, watch_columns.ENDED] - rows[:, watch_columns.BEGAN], rows[:, watch_columns.ACTIVITY]
+        length, doing = rows[:, watched.ENDED] - rows[:, watched.BEGAN], rows[:, watched.ACTIVITY]
         for activity, (colour, height) in LOOK.items():
             mine = doing == activity
-            spans = np.column_stack([rows[mine, watch_columns.BEGAN], length[mine]])
+            spans = np.column_stack([rows[mine, watched.BEGAN], length[mine]])
             axes.broken_barh(spans, (0, height), color=colour, lw=0)
-        n_stalls = len(set(rows[doing == STALLED, watch_columns.WAITED_FOR]))
+        n_stalls = len(set(rows[doing == STALLED, watched.WAITED_FOR]))
         share, n_copies = (length[doing == activity] for activity in (STALLED, COPYING))
         axes.set_title(f"{run.label}\n{len(n_copies) * run.mib_per_copy:.0f} MiB copied, {n_stalls} "
                        f"{'stall' if n_stalls == 1 else 'stalls'}, {share.sum() / (length_s * 1e3):.0%} of the time",
@@ -56,17 +56,17 @@ def one_disk(commands: np.ndarray, start_s: float, length_s: float = 0.3) -> Fig
     """A disk in a window of time (columns of `model.zfs.vdev.recorder_columns`). Shown is where its head is asked to be, and
     how many commands and I/Os stand before it, both whenever it begins a command."""
     start_ns, length_ns = start_s * 1e9, length_s * 1e9
-    began = commands[:, recorder_columns.BEGAN]
+    began = commands[:, recorded.BEGAN]
     rows = commands[(began >= start_ns) & (began < start_ns + length_ns)].astype(float)
-    at_ms = (rows[:, recorder_columns.BEGAN] - start_ns) / 1e6
+    at_ms = (rows[:, recorded.BEGAN] - start_ns) / 1e6
     figure, (above, below) = canvas(aspect=0.95, rows=2, sharex=True)
-    large = rows[:, recorder_columns.BYTES] > 2**16
+    large = rows[:, recorded.BYTES] > 2**16
     for mine, colour, label, size in ((large, BLUE, "records", 3), (~large, RED, "indirect blocks", 12)):
-        above.scatter(at_ms[mine], rows[mine, recorder_columns.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
+        above.scatter(at_ms[mine], rows[mine, recorded.OFFSET] / 2**20, s=size, color=colour, label=label, lw=0)
     above.set_ylabel("read from (MiB)")
     above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, handletextpad=0.2, borderpad=0)
-    below.step(at_ms, rows[:, recorder_columns.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
-    below.step(at_ms, rows[:, recorder_columns.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
+    below.step(at_ms, rows[:, recorded.AT_DRIVE], where="post", color=BLUE, label="in drive and driver")
+    below.step(at_ms, rows[:, recorded.AT_QUEUE], where="post", color=GREY, label="in the vdev queue")
     below.set_ylabel("commands")
     below.set_ylim(0, None)
     below.yaxis.set_major_locator(MaxNLocator(5, integer=True))

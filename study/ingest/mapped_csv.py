@@ -22,7 +22,8 @@ from typing import Literal
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from study import errors, tables
+from study import errors
+from study import tables as table_file
 from study.errors import UserError
 from study.given_files import TEXT, refuse_endless
 from study.ingest import text
@@ -109,7 +110,7 @@ def read(source: Source, given: Mapping) -> Reading:
 def _frame(source: Source, n_rows: int, wanted: list[str]) -> pd.DataFrame:
     """All columns as text. Raises Damaged if it has not so many rows, or lacks columns that are wanted."""
     try:
-        frame = tables.read(source.path, "the CSV", GIVE, text=True)
+        frame = table_file.read(source.path, "the CSV", GIVE, text=True)
     except UserError as error:
         raise Damaged(str(error)) from None
     if len(frame) != n_rows:
@@ -166,7 +167,7 @@ def _lines_of_rows(source: Source) -> tuple[array, dict[int, int]]:
     numbers, short, long = array("q"), {}, []
     reader = csv.reader(_bare_lines(source), skipinitialspace=True)
     try:
-        separator = tables.separator_of(next((row for row in reader if row), []))
+        separator = table_file.separator_of(next((row for row in reader if row), []))
         reader = csv.reader(_bare_lines(source), delimiter=separator, skipinitialspace=True)
         width = len(next((row for row in reader if row), []))
         for row in reader:

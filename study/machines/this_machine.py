@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, get_args
 
 from study.errors import UserError
-from study.machines import conf, nearest_sheet, pool_lines, scenario, settings_without_effect, simulate, tool_output
+from study.machines import conf, nearest_sheet, pool_lines, scenario, settings_without_effect, tool_output
+from study.machines import simulate as machines
 from study.machines.pool_lines import Line, Place, Seen
 from study.machines.storage import GIB
 from study.machines.tool_output import Disk, Vdev
@@ -253,4 +254,4 @@ def _that_can_be_made(of: list[Line]) -> list[Line]:
 
 def check(written: str) -> scenario.Scenario:
     """The scenario of such a file. Raises UserError for one that `study predict` would refuse."""
-    return simulate.checked(scenario.of(tomllib.loads(written), "this machine"))
+    return machines.checked(scenario.of(tomllib.loads(written), "this machine"))

@@ -18,7 +18,8 @@ import pandas as pd
 from study.ensembles import intervals
 from study.errors import UserError
 from study.grades import grading
-from study.machines import conf, run_length, scenario, simulate
+from study.machines import conf, run_length, scenario
+from study.machines import simulate as machines
 from study.machines.scenario import Scenario
 from study.measure import device, sets
 from study.measure.sets import Measured, Run, rates
@@ -93,9 +94,9 @@ def simulated(of: Measured, draws: int, rungs: list[str] | None = None, changes:
     if it is not to be fio's."""
     chosen = {name: scenario.changed(machine, changes or {}) for name, machine in scenarios(of).items()
               if rungs is None or name in rungs}
-    machines = list(chosen.values())
-    known = device.known_with(simulate.known(machines), fitted or device.numbers(of))
-    runs, lengths = predict.compare_with_lengths(machines, draws, 1, None, BUDGET, known)
+    cases = list(chosen.values())
+    known = device.known_with(machines.known(cases), fitted or device.numbers(of))
+    runs, lengths = predict.compare_with_lengths(cases, draws, 1, None, BUDGET, known)
     return {name: {"run": lengths[place].why, "draws": {
         quantity: [float(f"{value:.5g}") for value in runs[runs.scenario == place].sort_values("draw")[quantity]]
         for quantity in KEPT}} for place, name in enumerate(chosen)}

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.databases.postgres import columns as statement_columns
+from model.databases.postgres import columns as pg
 from study.errors import UserError
-from study.machines import servers, simulate
+from study.machines import servers
+from study.machines import simulate as machines
 from study.measure import device, predicted, sets
 from study.measure.device import Number
 from study.measure.sets import Measured, Run
@@ -70,7 +71,7 @@ def table(of: Measured, rung: str, draws: int) -> pd.DataFrame:
         return pd.DataFrame(columns=COLUMNS)
     fitted = device.numbers(of)
     seen, machine = Sampled(**sampled(of).loc[rung].to_dict()), scenarios[rung]
-    known = device.known_with(simulate.known([machine]), fitted).central()
+    known = device.known_with(machines.known([machine]), fitted).central()
     model_us = _transaction_us(machine, known)
     left = max(LEAST_SHARE, 1 - seen.others)
     speed, sync = machine.host.cpu, fitted["write_ns"].middle + fitted["flush_ns"].middle
@@ -95,7 +96,7 @@ def _transaction_us(machine: predicted.Scenario, values: dict) -> float:
     """Processor time of a transaction in the model: of the server's backend, and pgbench's trips."""
     statements = servers.postgres_database(machine, values, 1).statements
     trips = len(statements) * values["trip_ns"] / servers.speed(machine, values)
-    return float(statements[:, statement_columns.CPU_NS].sum() + trips) / 1e3
+    return float(statements[:, pg.CPU_NS].sum() + trips) / 1e3
 
 
 def _exactly(value: float) -> Number:

@@ -22,7 +22,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from model.jit import sources
-from study.documents import published as published_file
+from study.documents.published import explain, refuse_duplicates
 from study.ensembles import intervals
 from study.errors import UserError
 from study.machines import run_length, scenario
@@ -109,7 +109,7 @@ def _checked(kind: type[Form], file: str, content: dict) -> Form:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise UserError(published_file.explain(file, error)) from None
+        raise UserError(explain(file, error)) from None
 
 
 def read(name: str) -> Setup:
@@ -124,7 +124,7 @@ def setup_of(name: str, content: dict, file: str = "setup.toml") -> Setup:
     """The set-up that the file describes. A UserError names what is wrong in it."""
     described = _checked(_Setup, file, content)
     base = scenario.of(described.scenario, file)
-    published_file.refuse_duplicates(file, "cell", [cell.name for cell in described.cell])
+    refuse_duplicates(file, "cell", [cell.name for cell in described.cell])
     cells = {cell.name: scenario.changed(base, {path: None if value == NONE else value
                                                 for path, value in cell.changes.items()} | {"title": cell.name})
              for cell in described.cell}

@@ -7,7 +7,8 @@ import pandas as pd
 
 from model.devices.data_sheet import SheetParams
 from study.errors import UserError
-from study.machines import power_cut_risks, run_length, scenario, storage
+from study.machines import power_cut_risks, run_length, scenario
+from study.machines import storage as scenario_storage
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
 from study.predictions import advise, bounds, ladder, predict
@@ -50,7 +51,7 @@ def taken_by_default(machine: Scenario) -> tuple[str, ...]:
 
 def _refuse_two_kinds_of_disk(*sheets: str) -> None:
     """Of all disks with an arm the model has one sheet."""
-    disks = {name for name in sheets if name != NO_DEVICE and isinstance(storage.sheet(name).params, SheetParams)}
+    disks = {name for name in sheets if name != NO_DEVICE and isinstance(scenario_storage.sheet(name).params, SheetParams)}
     if len(disks) > 1:
         raise UserError(f"the disks are {' and '.join(sorted(disks))}, but disks of one kind can be simulated; take the "
                         "same, or an SSD as log or cache device")

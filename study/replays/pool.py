@@ -12,7 +12,7 @@ import numpy as np
 
 from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
-from model.zfs.metaslab import replay as metaslab_trace
+from model.zfs.metaslab import replay as metaslab_replay
 from model.zfs.metaslab.new_pool import BLOCK_RECORDS, new_pool
 from model.zfs.metaslab.replay import ADD_VDEV, ALLOCATE, END_OF_TXG, Decided, Rows
 from model.zfs.metaslab.state import EXACT, FAST, MetaslabParams, Metaslabs, TopVdev
@@ -87,10 +87,10 @@ def drive(rules: MetaslabParams, rows: Rows, vdevs: Sequence[TopVdev], engine: i
     except ValueError as error:
         raise UserError(str(error)) from error
     nothing = rows._replace(**{name: getattr(rows, name)[:0] for name in ("op", "n_bytes", "which", "n_copies")})
-    metaslab_trace.run(pool, nothing, metaslab_trace.decided_for(nothing, pool))  # compiles
-    decided = metaslab_trace.decided_for(rows, pool)
+    metaslab_replay.run(pool, nothing, metaslab_replay.decided_for(nothing, pool))  # compiles
+    decided = metaslab_replay.decided_for(rows, pool)
     start = time.process_time()
-    status = metaslab_trace.run(pool, rows, decided)
+    status = metaslab_replay.run(pool, rows, decided)
     seconds = time.process_time() - start
     if status:  # a defect: there is room for each row, and no row does what cannot be
         raise RuntimeError(f"row {decided.done[0]} of the trace: the allocator says {status}")

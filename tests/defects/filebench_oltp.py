@@ -15,8 +15,9 @@ from model.simulations.filebench_oltp import threads as oltp_threads
 from model.simulations.filebench_oltp import txgs as oltp_txgs
 from model.simulations.filebench_oltp.state import Settings, new_site
 from model.simulations.rules import rules_of
-from model.zfs.arc import arc, lists
+from model.zfs.arc import arc
 from model.zfs.arc import columns as header
+from model.zfs.arc import lists as arc_lists
 from model.zfs.arc import scalars as scalar
 from model.zfs.dmu import dbuf
 from model.zfs.vdev import leaves
@@ -64,7 +65,7 @@ def pays_for_one_write(threads, writer, real=oltp_threads._next_in_library):
 def evicts_and_keeps_hold(arc_, node):
     if arc_.nodes[node, header.IS_METADATA]:
         arc_.scalars[scalar.META] -= arc_.nodes[node, header.N_BYTES]
-    arc_.nodes[node, header.ABOVE] = lists.NIL
+    arc_.nodes[node, header.ABOVE] = arc_lists.NIL
 
 
 DEFECTS = {

@@ -9,7 +9,7 @@ from drivers import group_commit
 from drivers.group_commit import FIRST, postgres_commits, zil_commits
 from model.databases.postgres import columns as pg
 from model.databases.postgres import step as postgres_step
-from model.databases.postgres import wal as postgres_wal
+from model.databases.postgres import wal
 from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
 from support.defects import unnoticed
@@ -60,7 +60,7 @@ DEFECTS = {
     "each flushes for itself alone": (postgres_step, "flush_held", flushes_for_itself_alone),
     "who comes during a flush is let go by it": (postgres_step, "flushed", lets_go_who_came_meanwhile),
     "nobody waits for a flush": (postgres_step, "want_flush", does_not_wait),
-    "everybody sleeps before a flush": (postgres_wal, "delays", sleeps_first),
+    "everybody sleeps before a flush": (wal, "delays", sleeps_first),
     "none of the intent log": (zil_commit, "NOBODY", zil_commit.NOBODY),
     "who comes during a pass is let go by it": (zil_commit, "_pass_is_over", takes_along_who_came_meanwhile),
     "who waits is let go at the next pass": (zil_commit, "_let_go", lets_go_at_once),

@@ -8,8 +8,8 @@ import json
 import test_order_entry as tests
 import test_order_entry_workload as tests_of_draws
 
-from drivers import order_entry_pools as pools
-from model.simulations.order_entry import columns as order
+from drivers import order_entry_pools
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry import placement as order_entry_placement
 from model.simulations.order_entry import series as order_entry_series
 from model.simulations.order_entry import txgs as order_entry_txgs
@@ -19,8 +19,8 @@ from model.simulations.order_entry.workload import N_DRAWS
 from model.zfs.txg import columns as throttled
 from support.defects import defect
 
-TINY = pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, max_dirty=60, writes_per_batch=8,
-                            txg=pools.SMALL.txg._replace(timeout_ns=pools.SECOND // 32))
+TINY = order_entry_pools.SMALL._replace(n_records=2**10, n_users=4, dirty_target=8, max_dirty=60, writes_per_batch=8,
+                                        txg=order_entry_pools.SMALL.txg._replace(timeout_ns=order_entry_pools.SECOND // 32))
 LAWS = {"users": tests.test_users_are_always_somewhere, "utilisation": tests.test_the_utilisation_law_holds_exactly,
         "little": tests.test_littles_law_holds_exactly_for_reads_and_transactions,
         "buffers": tests.test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are,
@@ -35,7 +35,7 @@ def frees_nothing(*_):
 
 
 def forgets_time(m, now, user, doing):
-    m.users[user, order.DOING], m.users[user, order.SINCE] = doing, now
+    m.users[user, order_columns.DOING], m.users[user, order_columns.SINCE] = doing, now
 
 
 def forgets_second_copy(m, kind, which, copy, place, real=order_entry_placement._exchange):
@@ -43,7 +43,7 @@ def forgets_second_copy(m, kind, which, copy, place, real=order_entry_placement.
 
 
 def loses_a_buffer(m, now, real=order_entry_writers.buffers_free):
-    m.counts[order.N_HELD] -= 1
+    m.counts[order_columns.N_HELD] -= 1
     real(m, now)
 
 
@@ -78,8 +78,9 @@ DEFECTS = {"goes to the same records again": (tests_of_draws, "nth", goes_round_
 
 def broken_laws():
     tests.SMALL = TINY
-    site = pools.site_of(TINY)
-    seen, broken = {"b117": (site, pools.window(site, pools.SECOND // 8, pools.SECOND // 4))}, []
+    site = order_entry_pools.site_of(TINY)
+    warm, long = order_entry_pools.SECOND // 8, order_entry_pools.SECOND // 4
+    seen, broken = {"b117": (site, order_entry_pools.window(site, warm, long))}, []
     for name, law in LAWS.items():
         try:
             law(seen, "b117")

@@ -14,7 +14,8 @@ import numpy as np
 
 from model.devices.sectors import SECTOR_BYTES
 from model.zfs.eras import era
-from model.zfs.metaslab import metaslab_class, metaslab_group, replay, sync
+from model.zfs.metaslab import metaslab_class, metaslab_group, sync
+from model.zfs.metaslab import replay as metaslab_replay
 from model.zfs.metaslab.metaslab_group import NO_METASLAB, passivate
 from model.zfs.metaslab.state import (
     BONUS_AREA,
@@ -100,7 +101,7 @@ def copies_begin_at_the_rotor(pool, which, copy, avoids, real=metaslab_class._fi
     return real(pool, which, copy, avoids) if pool.hint[copy] != NO_VDEV else pool.rotor[which]
 
 
-def hint_of_the_first_copy(pool, rows, decided, i, real=replay._set_hints):
+def hint_of_the_first_copy(pool, rows, decided, i, real=metaslab_replay._set_hints):
     real(pool, rows, decided, i)
     pool.hint[:] = pool.hint[0]
 
@@ -247,7 +248,7 @@ DEFECTS = {  # defect: (what is replaced by what, or which rules are others, whe
     "hints are not followed": ([(metaslab_class, "_first_vdev", no_hints)], ("mv3full", FF)),
     "the vdev of the hint is not avoided": ([(metaslab_class, "_first_vdev", no_avoiding)], ("mv3full", FF)),
     "each copy begins at the rotor": ([(metaslab_class, "_first_vdev", copies_begin_at_the_rotor)], ("mv3full", FF)),
-    "all copies have the hint of the first": ([(replay, "_set_hints", hint_of_the_first_copy)], ("mv3full", FF)),
+    "all copies have the hint of the first": ([(metaslab_replay, "_set_hints", hint_of_the_first_copy)], ("mv3full", FF)),
     "another first distance": ({"ditto_shift": 4}, ("mv2ditto", FF)),
     "a metaslab is distance enough": ([(metaslab_class, "_distance", one_metaslab_is_a_distance)], ("mv3full", FF)),
     "copies are not undone": ([(metaslab_class, "undo", nothing_is_undone)], ("mv3full", FF)),
@@ -310,7 +311,7 @@ class Watch:
         self.recorded = read_places(table_beside(path, f"{scenario}__{variant}{OFFSETS}"), n, len(self.vdevs))
         self.states = read_txgs(txgs_beside(path, variant))
         self.allocated = np.cumsum(self.trace.op == 0)[self.trace.op == 2]
-        self.note, self.n_compared = replay._note, 0
+        self.note, self.n_compared = metaslab_replay._note, 0
 
     def __call__(self, pool, decided, i, txg):
         self.note(pool, decided, i, txg)
@@ -333,7 +334,7 @@ def how_it_shows(folder, scenario, variant, replaced):
     """(how the defect shows, transaction groups before that)."""
     watch, rules = Watch(folder, scenario, variant), era(ERA_OF[variant]).metaslab
     changed, functions = (replaced, []) if isinstance(replaced, dict) else ({}, replaced)
-    with several([*functions, (replay, "_note", watch)]):
+    with several([*functions, (metaslab_replay, "_note", watch)]):
         try:
             driven = drive(rules._replace(**changed), rows_of(watch.trace, len(watch.vdevs)), watch.vdevs)
             watch.check_places(driven.decided, 0, len(driven.decided.offset), len(watch.states))

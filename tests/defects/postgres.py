@@ -6,11 +6,12 @@
 import json
 from collections import Counter
 
-from model.databases.postgres import buffers, checkpoints, client, wal
+from model.databases.postgres import buffers as postgres_buffers
+from model.databases.postgres import checkpoints, client, wal
 from model.databases.postgres import columns as pg
 from model.databases.postgres import phases as phase
 from model.databases.postgres import stats as stat
-from model.databases.postgres import step as run
+from model.databases.postgres import step as postgres_step
 from model.databases.postgres.pgbench import pgbench
 from model.databases.postgres.start import start
 from model.databases.postgres.state import PAYLOAD, Settings
@@ -55,7 +56,7 @@ class Observer:
             self.unsynced.discard(file)
         elif operation == CONTROL:
             self.check("checkpoints_are_stable", not self.unsynced)
-            self.check("checkpoints_are_complete", not (m.buffers.flags & buffers.NEEDED).any())
+            self.check("checkpoints_are_complete", not (m.buffers.flags & postgres_buffers.NEEDED).any())
 
     def first_changes(self, p):
         m = self.m
@@ -113,7 +114,7 @@ def observe(database, law=None):
 
 def steps(m, now, p, seen):
     """`run.step`, with an eye on three phases."""
-    real_copy, real_mark, real_committed = run.begin_copy, run.mark, run.committed
+    real_copy, real_mark, real_committed = postgres_step.begin_copy, postgres_step.mark, postgres_step.committed
 
     def begin_copy(m, now, p):
         if p < m.s.n_clients:
@@ -128,11 +129,11 @@ def steps(m, now, p, seen):
         seen.check("commits_are_durable", m.process[p, pg.LSN] <= m.wal[pg.STABLE])
         real_committed(m, now, p)
 
-    run.begin_copy, run.mark, run.committed = begin_copy, mark, committed
+    postgres_step.begin_copy, postgres_step.mark, postgres_step.committed = begin_copy, mark, committed
     try:
-        run.step(m, now, p)
+        postgres_step.step(m, now, p)
     finally:
-        run.begin_copy, run.mark, run.committed = real_copy, real_mark, real_committed
+        postgres_step.begin_copy, postgres_step.mark, postgres_step.committed = real_copy, real_mark, real_committed
 
 
 # ---- defects ----
@@ -147,7 +148,7 @@ def goes_on_without_flush(m, p, lsn, then):
     m.process[p, pg.PHASE], m.process[p, pg.LSN] = then, lsn
 
 
-def marks_without_redo(m, now, p, real=run.mark):
+def marks_without_redo(m, now, p, real=postgres_step.mark):
     redo = int(m.wal[pg.REDO])
     real(m, now, p)
     m.wal[pg.REDO] = redo
@@ -159,7 +160,7 @@ def skips_one(m, real=checkpoints._next_of_the_clock):
     return real(m)
 
 
-def forgets_a_file(m, now, p, real=run.sync):
+def forgets_a_file(m, now, p, real=postgres_step.sync):
     m.unsynced[m.unsynced.argmax()] = 0
     return real(m, now, p)
 
@@ -169,7 +170,7 @@ def unpins_all_but_one(m, p, real=client.unpin_all):
     real(m, p)
 
 
-def forgets_the_dead(m, now, p, real=run.committed):
+def forgets_the_dead(m, now, p, real=postgres_step.committed):
     m.updated[p] = NOBODY
     real(m, now, p)
 
@@ -180,18 +181,18 @@ def loses_a_turn(locks, after, lock):
 
 
 DEFECTS = {
-    "none": (run, "step", run.step, None),
+    "none": (postgres_step, "step", postgres_step.step, None),
     "a row can be had twice": (client, "lock_row", lambda *a: True, "rows_are_exclusive"),
     "a row let go is given to nobody": (client, "unlock_row", loses_a_turn, "nobody_waits_for_a_free_row"),
-    "a commit does not wait for its flush": (run, "want_flush", forgets_the_wait, "commits_are_durable"),
-    "a page is written before its log": (buffers, "flush", goes_on_without_flush, "log_before_data"),
-    "a checkpoint does not move the place of images": (run, "mark", marks_without_redo, "images"),
+    "a commit does not wait for its flush": (postgres_step, "want_flush", forgets_the_wait, "commits_are_durable"),
+    "a page is written before its log": (postgres_buffers, "flush", goes_on_without_flush, "log_before_data"),
+    "a checkpoint does not move the place of images": (postgres_step, "mark", marks_without_redo, "images"),
     "a checkpoint passes over every other buffer": (checkpoints, "_next_of_the_clock", skips_one,
                                                     "checkpoints_are_complete"),
-    "a file is not synced": (run, "sync", forgets_a_file, "checkpoints_are_stable"),
+    "a file is not synced": (postgres_step, "sync", forgets_a_file, "checkpoints_are_stable"),
     "a checkpoint never naps": (checkpoints, "is_on_schedule", lambda *a: False, "writes_are_spread"),
     "a pin is not taken back": (client, "unpin_all", unpins_all_but_one, "pins"),
-    "what was replaced is never free again": (run, "committed", forgets_the_dead, "slots"),
+    "what was replaced is never free again": (postgres_step, "committed", forgets_the_dead, "slots"),
     "the ring is a page larger than it is": (wal, "ring_end", lambda m, real=wal.ring_end: real(m) + PAYLOAD, "ring"),
 }
 

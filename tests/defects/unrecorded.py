@@ -6,11 +6,11 @@
 
 import json
 
-from drivers import metaslab_stories as stories
+from drivers import metaslab_stories
 from model.zfs.metaslab import gang, metaslab_class, sync
 from model.zfs.metaslab.metaslab_group import weigh
 from model.zfs.metaslab.state import LOG, NORMAL, OPEN, alloc_map, free_map
-from model.zfs.space import free_map as maps
+from model.zfs.space.free_map import space
 from support.defects import several
 
 
@@ -35,7 +35,7 @@ def log_blocks_are_data(pool, which, txg, psize, n_copies, avoids, real=metaslab
 
 
 def only_what_changed_is_written(pool, m, txg, real=sync._sync):
-    if maps.space(pool, alloc_map(pool, m, txg)) or maps.space(pool, free_map(pool, m, txg)):
+    if space(pool, alloc_map(pool, m, txg)) or space(pool, free_map(pool, m, txg)):
         real(pool, m, txg)
 
 
@@ -55,9 +55,9 @@ DEFECTS = {  # defect: (story, what is replaced by what)
     "a vdev that is added has room at once": (
         "a_vdev_that_is_added_has_its_turn_next_and_room_only_when_the_txg_is_synced", (metaslab_class, "ADDED", OPEN)),
     "a vdev that is added in the txg of creation has no room yet": (
-        "a_vdev_that_is_added_in_the_txg_of_creation_has_room_at_once", (stories, "add_vdev", as_in_a_later_txg)),
+        "a_vdev_that_is_added_in_the_txg_of_creation_has_room_at_once", (metaslab_stories, "add_vdev", as_in_a_later_txg)),
     "a vdev is added in front of the rotor": (
-        "a_vdev_is_added_behind_the_rotor", (stories, "add_vdev", in_front_of_the_rotor)),
+        "a_vdev_is_added_behind_the_rotor", (metaslab_stories, "add_vdev", in_front_of_the_rotor)),
     "all metaslabs are weighed anew": (
         "the_bonus_area_reaches_up_to_the_highest_metaslab_that_was_activated_and_counts_at_the_end_of_a_txg",
         (sync, "_reassess", all_are_weighed)),
@@ -69,7 +69,7 @@ DEFECTS = {  # defect: (story, what is replaced by what)
 
 def what_goes_wrong(story, *defects):
     with several(defects):
-        return stories.outcome(stories.STORIES[story])
+        return metaslab_stories.outcome(metaslab_stories.STORIES[story])
 
 
 if __name__ == "__main__":

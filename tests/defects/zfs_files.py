@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 
-from laws import zfs_files as laws
+from laws import zfs_files as zfs_files_laws
 from laws.zfs_files import LAWS, MIXED, SECOND, run
 from model.devices.ssd import SsdParams
 from model.filesystems.calls import READ, WAL_CREATE, WAL_WRITE_THROUGH, WRITE
@@ -136,9 +136,10 @@ def one_client():
     rev = r.m.leaves.disk.disk.rev_ns
     unflushed, off = run(no_cache_flush=1, **only), run(zil_disabled=1, **only)
     cpu = r.settings.write_ns
-    return {"revolutions": float(np.median(laws.commit_periods(r))) / rev,
-            "unflushed": float(np.median(laws.commit_periods(unflushed))) / rev,
-            "off": float(np.median(laws.commit_periods(off))), "cpu": cpu, "off_log_blocks": off.counts["log_blocks"],
+    return {"revolutions": float(np.median(zfs_files_laws.commit_periods(r))) / rev,
+            "unflushed": float(np.median(zfs_files_laws.commit_periods(unflushed))) / rev,
+            "off": float(np.median(zfs_files_laws.commit_periods(off))), "cpu": cpu,
+            "off_log_blocks": off.counts["log_blocks"],
             "log_bytes": r.counts["log_bytes"] / r.counts["log_blocks"]}
 
 
@@ -150,7 +151,7 @@ def log_work():
     r, real = run(**how), intent_logs._row_ready
     intent_logs._row_ready = lambda m, now, i: now
     free, intent_logs._row_ready = run(**how), real
-    longer = np.median(laws.commit_periods(r)) - np.median(laws.commit_periods(free))
+    longer = np.median(zfs_files_laws.commit_periods(r)) - np.median(zfs_files_laws.commit_periods(free))
     return {"longer": float(longer), "cpu": int(r.m.of_file[0, fs.SYNC_CPU])}
 
 
@@ -183,9 +184,9 @@ def groups():
     few = {"mix": ((WRITE, 1.0),), "n_processes": 1, "n": 240, "think_ns": SECOND // 4, "rest_s": 0}
     old, new = run(name="onnv_69", **few), run(name="b111", **few)
     large = run(record_bytes=2**17, n_pages=640, **few)
-    groups_of = [n for n in laws.per_group(large).values() if n > 0]
+    groups_of = [n for n in zfs_files_laws.per_group(large).values() if n > 0]
     return {"old": old.counts["txgs"], "new": new.counts["txgs"], "dirtied": max(groups_of),
-            "expected": laws.expected_dirty(40, 120)}
+            "expected": zfs_files_laws.expected_dirty(40, 120)}
 
 
 def amplified():
@@ -193,10 +194,11 @@ def amplified():
     n (1 - exp(-l)) / l."""
     ratios = {}
     for pages in (16, 32, 128):
-        r = run(record_bytes=pages * laws.PAGE, n_pages=40 * pages, mix=((WRITE, 1.0),), n_processes=1, n=1000,
+        r = run(record_bytes=pages * zfs_files_laws.PAGE, n_pages=40 * pages, mix=((WRITE, 1.0),), n_processes=1, n=1000,
                 think_ns=SECOND // 20, rest_s=20, name="openzfs", memory_bytes=2**33)
-        asked = r.asked[WRITE] * laws.PAGE
-        ratios[pages] = r.counts["record_bytes"] / asked, amplification(pages * laws.PAGE, laws.PAGE, 100 / 40)
+        asked = r.asked[WRITE] * zfs_files_laws.PAGE
+        expected = amplification(pages * zfs_files_laws.PAGE, zfs_files_laws.PAGE, 100 / 40)
+        ratios[pages] = r.counts["record_bytes"] / asked, expected
     return ratios
 
 
@@ -209,7 +211,7 @@ def timed():
 def two_disks():
     """Revolutions that two commits of one client take, one on each disk, whose blocks are B long."""
     r = run(mix=((WAL_WRITE_THROUGH, 1.0),), n_processes=1, n=80, pool=Pool(Group(n_vdevs=2)))
-    periods = laws.commit_periods(r)
+    periods = zfs_files_laws.commit_periods(r)
     return float(np.median(periods[:-1] + periods[1:])) / r.m.leaves.disk.disk.rev_ns
 
 
@@ -297,7 +299,7 @@ def cache_at_first():
 
 
 def main():
-    laws.sample_few_indirect_blocks()
+    zfs_files_laws.sample_few_indirect_blocks()
     print(json.dumps({"sound": {name: broken(**how) for name, how in SOUND.items()},
                       "defects": {name: with_defect(*defect[:4]) for name, defect in DEFECTS.items()},
                       "one_client": one_client(), "log_work": log_work(), "delays": delays(), "entries": entries(),

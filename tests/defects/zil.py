@@ -10,21 +10,21 @@ from model.events.streams import stream
 from model.zfs.eras import ERAS
 from model.zfs.zil import columns as intent
 from model.zfs.zil import commit as zil_commit
-from model.zfs.zil import log as zil
+from model.zfs.zil import log as zil_log
 from model.zfs.zil import writer as zil_writer
 from model.zfs.zil.log import ZilSettings
 from support.defects import unnoticed
 
 
 def fits_over_the_trailer(log_, log, n_bytes):
-    slot = zil.last_block(log_, log)
+    slot = zil_log.last_block(log_, log)
     return log_.chain[log, slot, intent.USED] + n_bytes <= log_.chain[log, slot, intent.BYTES]
 
 
 def rides_in_an_empty_block(log_, params, log, entry):
     if log_.entries[entry, intent.SEQUENCE] <= log_.logs[log, intent.WRITER_UP_TO]:
         return True
-    n_bytes = zil.listed_bytes(params, log_.entries[entry, intent.WAY], log_.entries[entry, intent.DATA])
+    n_bytes = zil_log.listed_bytes(params, log_.entries[entry, intent.WAY], log_.entries[entry, intent.DATA])
     return zil_writer._fits(log_, log, n_bytes)
 
 
@@ -32,12 +32,12 @@ def lets_go_of_the_next(log_, params, log, real=zil_commit._let_go):
     real(log_, params._replace(strict=0), log)
 
 
-def forgets_the_last_commit(log_, params, log, real=zil.next_block_bytes):
+def forgets_the_last_commit(log_, params, log, real=zil_log.next_block_bytes):
     log_.logs[log, intent.BEFORE_USED] = 0
     return real(log_, params, log)
 
 
-def chooses_anew(log_, params, log, real=zil.next_block_bytes):
+def chooses_anew(log_, params, log, real=zil_log.next_block_bytes):
     log_.choices[log] = 0
     return real(log_, params, log)
 
@@ -49,7 +49,7 @@ def frees_a_block_in_flight(log_, params, log, txg, real=zil_commit.group_synced
 
 def writes_whole_slim_blocks(log_, params, settings, log, txg, real=zil_writer._write_out):
     row = log_.n_out[0]
-    n_bytes = log_.chain[log, zil.last_block(log_, log), intent.BYTES]
+    n_bytes = log_.chain[log, zil_log.last_block(log_, log), intent.BYTES]
     real(log_, params, settings, log, txg)
     log_.outbox[row, 1] = n_bytes
 
@@ -80,9 +80,9 @@ DEFECTS = {
     "a group does not wait for the chain": (zil_commit, "may_sync", lambda *a: True),
     "a block in flight is freed": (zil_commit, "group_synced", frees_a_block_in_flight),
     "synced entries stay": (zil_commit, "_clean", lambda *a: None),
-    "data to be fetched takes no room": (zil_writer, "log_bytes", lambda way, data: 192 if way == zil.NEED_COPY else
-                                         zil.log_bytes(way, data)),
-    "a log device is not used": (zil_writer, "device_of_next", lambda *a: zil.MAIN),
+    "data to be fetched takes no room": (zil_writer, "log_bytes", lambda way, data: 192 if way == zil_log.NEED_COPY else
+                                         zil_log.log_bytes(way, data)),
+    "a log device is not used": (zil_writer, "device_of_next", lambda *a: zil_log.MAIN),
 }
 
 

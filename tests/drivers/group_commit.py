@@ -9,7 +9,7 @@ from model.events.streams import stream
 from model.simulations.database_server import on_device, simulate_postgres
 from model.zfs.eras import era
 from model.zfs.zil import commit as zil_commit
-from model.zfs.zil import log as zil
+from model.zfs.zil import log as zil_log
 
 QUIET = {"wal_writer_delay_ns": 10**15, "checkpoint_timeout_ns": 10**15, "bgwriter_delay_ns": 10**15,
          "wal_buffers_bytes": 2**24, "checkpoint_segments": 1e9, "shared_buffers_bytes": 2**26}
@@ -26,9 +26,9 @@ def postgres_commits(n, think, flush, n_commits, **conf):
 
 def zil_commits(n, think, service, n_commits, drawn=LAST):
     """(Seconds at which writes of 8 KiB with O_DSYNC return, passes)."""
-    params, of_pool = era("b141").zil, zil.ZilSettings()
-    log = zil.new_zil(n_tasks=n, n_blocks=2 * n_commits, drawn=drawn)
-    zil.new_block(log, 0, 4096, zil.MAIN, 1)
+    params, of_pool = era("b141").zil, zil_log.ZilSettings()
+    log = zil_log.new_zil(n_tasks=n, n_blocks=2 * n_commits, drawn=drawn)
+    zil_log.new_block(log, 0, 4096, zil_log.MAIN, 1)
     thoughts = stream(5, "thoughts").exponential(think, n_commits + 2 * n).tolist()
     events = [(thoughts.pop(), 0, task) for task in range(n)]
     heapq.heapify(events)
@@ -41,7 +41,7 @@ def zil_commits(n, think, service, n_commits, drawn=LAST):
                 zil_commit.written(log, params, of_pool, 0, slot, 1)
             released = log.released[:log.n_released[0]].tolist()
         else:
-            zil.record(log, params, of_pool, 0, 1, slots_or_task, 8192, 8192, zil.O_DSYNC, 1)
+            zil_log.record(log, params, of_pool, 0, 1, slots_or_task, 8192, 8192, zil_log.O_DSYNC, 1)
             released = [slots_or_task] if zil_commit.commit(log, params, of_pool, 0, 1, slots_or_task, 1) else []
         for task in released:
             heapq.heappush(events, (now + thoughts.pop(), 0, task))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.zfs.eras import ERAS
-from model.zfs.metaslab import sync as metaslab_sync
+from model.zfs.metaslab import sync
 from model.zfs.metaslab.gang import IS_HEADER, allocate_or_gang, new_gang
 from model.zfs.metaslab.metaslab_class import NO_HINT, _bias, add_vdev, allocate, allocate_log, asize, free, undo
 from model.zfs.metaslab.metaslab_group import passivate, plain_weight, set_weight, weigh, weigh_all
@@ -492,7 +492,7 @@ def a_log_is_condensed_by_the_place_of_deferred_maps_whatever_the_txg():
             for at, where in enumerate(sectors):
                 if where < 2:
                     space_map.add(pool.maps, defer_map(pool, 0, where), 2 * at * 512, (2 * at + 1) * 512)
-            metaslab_sync._condense(pool, 0, txg, alloc_map(pool, 0, txg + 3))
+            sync._condense(pool, 0, txg, alloc_map(pool, 0, txg + 3))
             free_map.append(pool, 0, alloc_map(pool, 0, txg))
             logs.append(pool.log.records[pool.log.first_block[0], :pool.log.n_records[0]].tolist())
         assert logs[0] == logs[1]

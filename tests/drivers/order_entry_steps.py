@@ -6,7 +6,7 @@
 import json
 
 from drivers.order_entry_pools import SMALL
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.log_blocks import want_log_of_records, want_log_of_redo
 from model.simulations.order_entry.placement import count_dirty
 from model.simulations.order_entry.state import LATENCY, new_machine
@@ -18,7 +18,7 @@ LUN = SMALL._replace(logbias=LATENCY, record_bytes=8192, has_slog=0)
 
 
 def blocks(m):
-    wanted = m.wanted[:m.n_wanted[0], [order.N_BYTES, order.N_WRITTEN]].tolist()
+    wanted = m.wanted[:m.n_wanted[0], [order_columns.N_BYTES, order_columns.N_WRITTEN]].tolist()
     m.n_wanted[0] = 0
     return wanted
 
@@ -54,9 +54,9 @@ def of_all_users(n_users, redo_bytes):
 def admitted(n_records, quiesced, limit=10**6):
     """Whether a group of so many dirty records of 4 KiB takes more, and whether a write sleeps first."""
     m = new_machine(SMALL._replace(txg=SMALL.txg._replace(min_limit=limit), max_limit=limit), 1)
-    m.txg[order.QUIESCED] = quiesced
+    m.txg[order_columns.QUIESCED] = quiesced
     count_dirty(m, n_records, 4096)
-    assert m.throttle[throttled.DIRTY + m.txg[order.OPEN] % 4] == 6 * 4096 * n_records
+    assert m.throttle[throttled.DIRTY + m.txg[order_columns.OPEN] % 4] == 6 * 4096 * n_records
     return [bool(has_room(m, 0)), bool(sleeps(m))]
 
 

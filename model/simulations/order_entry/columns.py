@@ -1,4 +1,4 @@
-"""Columns of the tables of the order entry's machine. Imported as `order`."""
+"""Columns of the tables of the order entry's machine. Imported as `order` in the model, and as `order_columns` elsewhere."""
 
 # Columns of Machine.users.
 DOING = 0  # what the user does: THINKING, QUEUED, RUNNING, READING, WITHOUT_BUFFER or COMMITTING

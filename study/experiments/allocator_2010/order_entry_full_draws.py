@@ -29,8 +29,7 @@ from study.documents import priors
 from study.ensembles import ensembles, kept
 from study.ensembles.ensembles import AFTER, BEFORE
 from study.errors import UserError
-from study.experiments.allocator_2010 import order_entry, order_entry_full_size
-from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
+from study.experiments.allocator_2010 import order_entry, order_entry_full_scale, order_entry_full_size
 from study.experiments.allocator_2010.order_entry import outcome
 from study.experiments.allocator_2010.order_entry_full_size import (
     N_DRAWS,
@@ -233,12 +232,12 @@ def pairs(cycle_runs: int, **fixed: Any) -> Pairs:
     draws = read()
     engine_share.restore(pool for draw in draws.values() for pool in draw.pools)
     known = priors.read(order_entry.EXPERIMENT)
-    best = {"part": "central", "seed": full_scale.SEED, **known.central()}
+    best = {"part": "central", "seed": order_entry_full_scale.SEED, **known.central()}
     ensemble = kept.Ensemble("order-entry-pairs", order_entry.__name__, ensembles.parts_of(known))
     calls = [(case, fixed, N_RUNS, cycle_runs) for case in (*(draw.case for draw in draws.values()), best)]
     to_scale = kept.rows(ensemble, order_entry.of_case, calls)
     full = [_outcome(draw) for draw in draws.values()]
-    old, new = (runs.first(N_RUNS) for _, runs in full_scale.read()[best["age"]].items())
+    old, new = (runs.first(N_RUNS) for _, runs in order_entry_full_scale.read()[best["age"]].items())
     full.append(outcome(machine(best), old, new, old))
     names = [*(f"{number:02d}" for number in draws), BEST_GUESS]
     shown = [*COMPARED, JOINT]

@@ -27,7 +27,7 @@ from model.devices.disk_mechanics import (
     seek_curve,
     transfer,
 )
-from twins import disk as twin
+from twins import disk as disk_twin
 
 pytestmark = pytest.mark.interpreted
 
@@ -85,7 +85,7 @@ def layout_or_assume(zones, heads, scheme, per_range):
 def with_remap(plan, draw_from):
     """The plan with one data place of its first zone remapped to a place without data, if there is one."""
     zones, heads, scheme, per_range = plan
-    data = [place for zone, place in twin.places(*plan) if zone == 0]
+    data = [place for zone, place in disk_twin.places(*plan) if zone == 0]
     grain = zones[0].sectors if scheme == 1 else 1
     size = (zones[0].last_cylinder - zones[0].first_cylinder + 1) * heads * zones[0].sectors
     bare = sorted({p // grain for p in range(size)} - {p // grain for p in data} - set(zones[0].slips))
@@ -103,7 +103,7 @@ def test_blocks_and_places_are_a_bijection_and_the_twins(plan, pick):
     layout_or_assume(*plan)
     plan = with_remap(plan, pick)
     layout = make_layout(list(plan[0]), *plan[1:])
-    expected = twin.places(*plan)
+    expected = disk_twin.places(*plan)
     assert [locate(layout, block) for block in range(layout.n_blocks)] == expected
     block_of = {at: block for block, at in enumerate(expected)}
     for zone, described in enumerate(plan[0]):
@@ -116,7 +116,7 @@ def test_blocks_and_places_are_a_bijection_and_the_twins(plan, pick):
 def test_a_run_is_what_passes_the_head_in_order(plan, pick, start, limit):
     layout_or_assume(*plan)
     plan = with_remap(plan, pick)
-    layout, at = make_layout(list(plan[0]), *plan[1:]), twin.places(*plan)
+    layout, at = make_layout(list(plan[0]), *plan[1:]), disk_twin.places(*plan)
     block = start % layout.n_blocks
     zone, place = at[block]
     run, span = run_on_track(layout, zone, block, place, limit)
@@ -133,8 +133,8 @@ def test_a_run_is_what_passes_the_head_in_order(plan, pick, start, limit):
 def test_a_defect_of_the_layout_shows(defect):
     plan = with_remap(((Zone(0, 2, 4, spares=1, slips=(2,)), Zone(3, 4, 3, spares=1)), 2, 2, 1), 5)
     layout = make_layout(list(plan[0]), *plan[1:])
-    assert [locate(layout, b) for b in range(layout.n_blocks)] == twin.places(*plan)
-    assert [locate(layout, b) for b in range(layout.n_blocks)] != twin.places(*plan, defect)
+    assert [locate(layout, b) for b in range(layout.n_blocks)] == disk_twin.places(*plan)
+    assert [locate(layout, b) for b in range(layout.n_blocks)] != disk_twin.places(*plan, defect)
 
 
 # ---- arm and spindle ----
@@ -157,7 +157,7 @@ def in_turn(gaps):
 def test_service_is_the_twins_sector_by_sector(gaps):
     disk, asked = small_disk(), in_turn(gaps)
     finished, _ = served_by(disk, asked)
-    assert np.allclose(finished, twin.serve(disk, ZONES, asked), atol=100, rtol=0)
+    assert np.allclose(finished, disk_twin.serve(disk, ZONES, asked), atol=100, rtol=0)
 
 
 @pytest.mark.parametrize("defect", ["forgets skew", "settles reads", "never switches heads", "stops the spindle",
@@ -165,7 +165,7 @@ def test_service_is_the_twins_sector_by_sector(gaps):
 def test_a_defect_of_the_arm_shows(defect):
     asked = [(i * 30 * MS + 7 * i * i, 17 * i % 180, 1 + i % 9, i % 2) for i in range(1, 60)]
     finished, _ = served_by(small_disk(), asked)
-    assert not np.allclose(finished, twin.serve(small_disk(), ZONES, asked, defect), atol=100, rtol=0)
+    assert not np.allclose(finished, disk_twin.serve(small_disk(), ZONES, asked, defect), atol=100, rtol=0)
 
 
 def mean_seek(seek_ns):

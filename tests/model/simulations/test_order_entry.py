@@ -10,7 +10,7 @@ import pytest
 from drivers.order_entry_pools import METASLAB_BYTES, N_METASLABS, SECOND, SHEET, SMALL, digest, site_of
 from model.devices import drive_columns as queued
 from model.devices.data_sheet import SheetParams
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import redo_of_a_record, restart, rewrite, settle, window
 from model.simulations.order_entry.state import DOINGS, READING, REDO_BYTES, THINKING, check_orders, log_blocks_of
 from model.zfs.eras import era
@@ -51,10 +51,11 @@ def test_littles_law_holds_exactly_for_reads_and_transactions(seen, name):
     """From the beginning: the time that users spend reading is that of all reads, those under way among them."""
     site, _ = seen[name]
     m, now = site.machine, site.now[0]
-    reading = m.users[:, order.DOING] == READING
-    assert m.doing_ns[READING] == m.tally[order.READ_NS] + (now - m.users[reading, order.READ_BEGAN]).sum()
-    in_one = m.users[:, order.DOING] != THINKING
-    assert m.doing_ns.sum() - m.doing_ns[THINKING] == m.tally[order.RESPONSE_NS] + (now - m.users[in_one, order.BEGAN]).sum()
+    reading = m.users[:, order_columns.DOING] == READING
+    assert m.doing_ns[READING] == m.tally[order_columns.READ_NS] + (now - m.users[reading, order_columns.READ_BEGAN]).sum()
+    in_one = m.users[:, order_columns.DOING] != THINKING
+    assert (m.doing_ns.sum() - m.doing_ns[THINKING]
+            == m.tally[order_columns.RESPONSE_NS] + (now - m.users[in_one, order_columns.BEGAN]).sum())
 
 
 @BOTH
@@ -72,7 +73,7 @@ def test_the_utilisation_law_holds_exactly(seen, name):
 def test_buffers_held_are_dirty_or_being_written_and_no_more_than_there_are(seen, name):
     m = seen[name][0].machine
     under_way = int(m.writers[:, 1].sum())
-    assert m.counts[order.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.max_dirty
+    assert m.counts[order_columns.N_HELD] == m.is_dirty.sum() + under_way <= SMALL.max_dirty
 
 
 # ---- before anything is measured ----
@@ -82,11 +83,11 @@ def test_users_who_have_settled_leave_as_much_dirty_as_they_found():
     """Half of the database may be dirty: it gathers for a while, and a third of the changes meet a block that is dirty."""
     site = site_of(SMALL._replace(dirty_target=4000, max_dirty=8000))
     assert not settle(site, SECOND, 1, by_stock=True)
-    assert site.machine.tally[order.WRITES] == 0
+    assert site.machine.tally[order_columns.WRITES] == 0
     assert settle(site, SECOND, 200, by_stock=True)
-    before = site.machine.counts[order.N_HELD]
+    before = site.machine.counts[order_columns.N_HELD]
     seen = window(site, 0, 4 * SECOND).tally
-    assert abs(site.machine.counts[order.N_HELD] - before) < 0.15 * seen["writes"]
+    assert abs(site.machine.counts[order_columns.N_HELD] - before) < 0.15 * seen["writes"]
     assert seen["writes"] < 0.9 * seen["dirtyings"]
     assert not settle(site, SECOND, 3)
 
@@ -197,7 +198,7 @@ def test_blocks_of_raidz_take_parity_and_stay_apart():
 @BOTH
 def test_an_open_group_counts_what_it_has_dirtied_six_times_over(seen, name):
     m = seen[name][0].machine
-    txg, slot = m.txg[order.OPEN], m.txg[order.OPEN] % TXG_SIZE
+    txg, slot = m.txg[order_columns.OPEN], m.txg[order_columns.OPEN] % TXG_SIZE
     records, indirect = (m.record_dirtied_in == txg).sum(), (m.dirtied_in == txg).sum()
     dirty = records * SMALL.record_bytes + indirect * 2**14 + m.n_dirty[slot, -1] * REDO_BYTES
     assert m.throttle[throttled.DIRTY + slot] == 6 * dirty
@@ -210,7 +211,7 @@ def test_a_group_takes_no_more_than_its_limit_and_one_write():
     for _ in range(10):
         last = window(site, 0, SECOND // 4).tally
         one_write = 6 * (SMALL.record_bytes + 3 * 2**14 + REDO_BYTES)
-        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[order.OPEN] % TXG_SIZE] <= limit + one_write
+        assert site.machine.throttle[throttled.DIRTY + site.machine.txg[order_columns.OPEN] % TXG_SIZE] <= limit + one_write
     assert last["txgs"] > 2 * free["txgs"] / 8
     assert last["transactions"] < free["transactions"] / 8
 
@@ -333,7 +334,7 @@ def test_other_users_find_the_same_database():
 
 def test_groups_go_on_under_other_users_whatever_those_before_had_under_way():
     site, period = site_of(SMALL), SMALL.txg.timeout_ns
-    while site.machine.txg[order.SYNCING] == 0:
+    while site.machine.txg[order_columns.SYNCING] == 0:
         window(site, 0, period // 32)
     again = restart(site, SMALL, site.leaves.disk, era("b117").queue, 5)
     last = window(again, 0, 4 * period)

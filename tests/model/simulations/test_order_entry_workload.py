@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drivers.order_entry_pools import SECOND, SMALL, site_of
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import window
 from model.simulations.order_entry.workload import FROM_MEMORY, N_DRAWS, WITHOUT_ABOVE, draws, n_hot, nth
 
@@ -55,7 +55,7 @@ def test_who_works_for_long_changes_all_of_the_database_and_not_the_same_part_ag
     orders = SMALL._replace(n_users=1, cached=1.0, cpu_ns=10_000, op_ns=1000)
     site = site_of(orders, drawn_ns=[100_000])
     before = site.machine.record_at.copy()
-    while (n := int(site.machine.tally[order.DIRTYINGS])) < 6 * N_DRAWS:
+    while (n := int(site.machine.tally[order_columns.DIRTYINGS])) < 6 * N_DRAWS:
         window(site, 0, SECOND)
     hot = n_hot(orders)
     untouched = (hot * np.exp(-n * orders.hot_hits / hot)

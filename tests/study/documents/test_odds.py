@@ -8,7 +8,7 @@ import pytest
 from study.documents import odds, priors
 from study.documents.priors import Known, Switch
 from study.errors import UserError
-from study.experiments.ladders_2009 import rungs
+from study.experiments.ladders_2009 import rungs as ladders_2009
 from study.experiments.ladders_2009.readings import LADDERS
 from study.project import DATA
 
@@ -16,7 +16,7 @@ ENTRIES = tomllib.loads((DATA / odds.FILE).read_text())["odds"]
 
 
 def known_of(experiment):
-    return rungs.known(LADDERS[experiment]) if experiment in LADDERS else priors.read(experiment)
+    return ladders_2009.known(LADDERS[experiment]) if experiment in LADDERS else priors.read(experiment)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry['condition']}-{entry['experiments'][0]}")

@@ -7,7 +7,8 @@ import pytest
 
 from study.documents import priors, readable
 from study.documents.priors import Prior, Switch
-from study.machines import devices, hardware
+from study.machines import devices as machine_devices
+from study.machines import hardware
 from study.project import DATA
 
 SWITCHES = [Switch(of="x", **entry) for entry in (
@@ -52,7 +53,7 @@ def test_choices_of_the_study_differ_in_words_and_none_is_a_long_number(switch):
 @pytest.mark.parametrize("sheet", SHEETS)
 def test_no_number_of_a_sheet_has_an_exponent_or_a_long_number_and_times_have_a_unit(sheet):
     assert hardware.read(sheet)
-    table = priors.table(priors.Known(tuple(devices.of_sheet(sheet)), ()))
+    table = priors.table(priors.Known(tuple(machine_devices.of_sheet(sheet)), ()))
     for row in table.itertuples():
         assert not re.search(r"\de[+-]\d|\d{6}", f"{row.range} {row.central}"), row
         assert row.central.endswith("s") or not row.name.endswith("_ns"), row

@@ -10,7 +10,7 @@ from study import drawing
 from study.documents import disguises
 from study.ensembles import correlation
 from study.errors import UserError
-from study.figures import correlation as pictures
+from study.figures import correlation as correlation_pictures
 from study.runs import record
 from support.correlated_series import SIZE, TPS, ar1, related, series
 
@@ -323,4 +323,4 @@ def test_what_is_recorded_has_a_name_once_and_is_finite():
 @pytest.mark.parametrize("name", ["ranking", "scatter", "over_runs", "residuals"])
 def test_figures_are_drawn_of_an_analysis(name):
     data = [correlation.analyse(series(), TPS, SIZE)] + ([0.5] if name == "ranking" else [])
-    assert drawing.render(getattr(pictures, name), *data, formats=("png",))["png"]
+    assert drawing.render(getattr(correlation_pictures, name), *data, formats=("png",))["png"]

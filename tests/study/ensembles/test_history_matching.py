@@ -7,7 +7,7 @@ from test_ensembles import KNOWN, simulate
 from study.documents import published
 from study.ensembles import ensembles, history_matching
 from study.ensembles.history_matching import chance, factors, moved, over_tolerances, printed
-from study.figures import predictions as pictures
+from study.figures import predictions as prediction_pictures
 
 RUN = "kustarz-2007/oltp-without-fix"
 
@@ -109,7 +109,7 @@ def test_a_number_that_does_not_matter_moves_as_far_by_chance_one_time_in_twenty
 
 def test_the_figure_has_a_row_for_every_choice_and_number(draws):
     table = moved(KNOWN, as_match(draws, pd.Series(range(400), draws.index)), 49)
-    figure = pictures.what_is_left(table, chance(400, 50), {"extra": "one more", "cost": "a cost"})
+    figure = prediction_pictures.what_is_left(table, chance(400, 50), {"extra": "one more", "cost": "a cost"})
     above, below = figure.axes
     assert [label.get_text() for label in above.get_yticklabels()] == ["one more: 0", "one more: 1"]
     assert [label.get_text() for label in below.get_yticklabels()] == ["a cost", "share"]

@@ -22,7 +22,8 @@ from study.errors import UserError
 from study.experiments.ladders_2009.readings import LADDERS
 from study.pools import engine_share
 from study.project import NOTEBOOKS, ROOT
-from study.runs import catalogue, parameters, plan
+from study.runs import catalogue, parameters
+from study.runs import plan as plans
 from study.sweeps import tasks
 
 CALLS = [(n,) for n in range(12)]
@@ -292,10 +293,10 @@ def test_notebooks_declare_the_ensembles_that_their_experiments_keep():
 
 
 def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "DATA", tmp_path)
+    monkeypatch.setattr(plans, "DATA", tmp_path)
     monkeypatch.setattr(project, "DATA", tmp_path)
-    monkeypatch.setattr(plan, "ROOT", tmp_path)
-    monkeypatch.setattr(plan, "digest_of_files", lambda paths: str([path.read_bytes() for path in paths]))
+    monkeypatch.setattr(plans, "ROOT", tmp_path)
+    monkeypatch.setattr(plans, "digest_of_files", lambda paths: str([path.read_bytes() for path in paths]))
     for name in (pattern.replace("*", "a") for pattern in catalogue.STUDY["06_exchange"].reads):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
@@ -305,11 +306,11 @@ def test_a_run_that_is_whole_has_an_identity_of_its_own_where_a_file_is_kept(tmp
         if content is not None:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(content)
-        ids.append(plan.plan(catalogue.find("06")).run_id)
+        ids.append(plans.plan(catalogue.find("06")).run_id)
     assert len(set(ids)) == 3
-    assert plan.plan(catalogue.find("06"), whole=True).run_id == ids[0]
-    assert "ensembles/exchange.parquet" in plan.plan(catalogue.find("06")).reads
-    assert "ensembles/exchange.parquet" not in plan.plan(catalogue.find("06"), whole=True).reads
+    assert plans.plan(catalogue.find("06"), whole=True).run_id == ids[0]
+    assert "ensembles/exchange.parquet" in plans.plan(catalogue.find("06")).reads
+    assert "ensembles/exchange.parquet" not in plans.plan(catalogue.find("06"), whole=True).reads
 
 
 def test_pools_that_were_noted_are_noted_again(ensemble, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from model.zfs.txg import throttle
 from study.documents import claims, priors, published
 from study.ensembles import kept
-from study.experiments.postgres_2008 import curves as series
+from study.experiments.postgres_2008 import curves
 from study.experiments.postgres_2008 import setups as checkpoints
 from study.experiments.postgres_2008.curves import Run
 from study.experiments.postgres_2008.setups import TESTS, of_test, scaled_values
@@ -34,7 +34,7 @@ def square(period, high_s, low, high, n=5, step=2):
 
 @pytest.mark.parametrize("high_s", [100, 200, 400])
 def test_phase_and_bandwidth_of_a_square_wave(high_s):
-    numbers = series.writes(made(square(900, high_s, 3.0, 20.0)), 900)
+    numbers = curves.writes(made(square(900, high_s, 3.0, 20.0)), 900)
     assert numbers["write.phase"] == pytest.approx(high_s, abs=20)
     assert numbers["write.bandwidth"] == pytest.approx(20, rel=0.07)
     assert numbers["write.rate"] == pytest.approx((20 * high_s + 3 * (900 - high_s)) / 900, rel=0.01)
@@ -43,14 +43,14 @@ def test_phase_and_bandwidth_of_a_square_wave(high_s):
 @pytest.mark.parametrize(("level", "share"), [(-1, 1), (0, 1), (2.5, 0.75), (7.5, 0.25), (10, 0), (11, 0)])
 def test_time_above_a_level_is_that_of_the_lines_between_points(level, share):
     """Of points alone it had steps, so that a phase of 200 s could not be met at all to a scale of 1:32."""
-    assert series.share_above(np.array([0.0, 10.0]), level) == share
-    assert series.share_above(np.array([0.0, 10.0, 0.0]), level) == share
-    assert series.share_above(np.array([3.0, 3.0, 3.0]), level) == (level < 3)
+    assert curves.share_above(np.array([0.0, 10.0]), level) == share
+    assert curves.share_above(np.array([0.0, 10.0, 0.0]), level) == share
+    assert curves.share_above(np.array([3.0, 3.0, 3.0]), level) == (level < 3)
 
 
 @pytest.mark.parametrize("length", [30, 60, 120])
 def test_burst_of_a_square_wave(length):
-    numbers = series.burst(made(square(300, length, 5.0, 50.0)), 300)
+    numbers = curves.burst(made(square(300, length, 5.0, 50.0)), 300)
     assert numbers["write.burst"] == pytest.approx(length, abs=6)
     assert numbers["write.bandwidth_peak"] == pytest.approx(50)
 
@@ -59,7 +59,7 @@ def test_burst_of_a_square_wave(length):
 def test_the_mean_checkpoint_stays_in_step_where_its_period_is_no_whole_number_of_steps(step):
     """Of steps of 32 s an interval of 300 s has 9.4: an interval of nine was 12 s too early each time."""
     t = (np.arange(2100 // step) + 0.5) * step
-    mean = series.folded(np.where(t % 300 < 100, 50.0, 5.0), step, 300)
+    mean = curves.folded(np.where(t % 300 < 100, 50.0, 5.0), step, 300)
     assert len(mean) == 300 // step
     assert ((mean > 5) & (mean < 50)).sum() <= 2
     assert (mean > 27.5).mean() * 300 == pytest.approx(100, abs=step)
@@ -67,7 +67,7 @@ def test_the_mean_checkpoint_stays_in_step_where_its_period_is_no_whole_number_o
 
 def test_the_first_checkpoint_is_no_part_of_the_mean_and_one_that_is_cut_short_is_as_far_as_it_goes():
     t = np.arange(1, 700, 2)
-    mean = series.folded(np.where(t < 300, 1e9, np.where(t < 600, 1.0, 3.0)), 2, 300)
+    mean = curves.folded(np.where(t < 300, 1e9, np.where(t < 600, 1.0, 3.0)), 2, 300)
     assert mean == pytest.approx(np.where(np.arange(150) < 50, 2, 1))
 
 
@@ -80,8 +80,8 @@ RAMP = np.linspace(1, 0, 101)
     (np.where(np.arange(100) < 20, 60.0, 20.0), 3 * 0.2 * 0.8, 1),          # sooner
     (np.linspace(0, 1, 101), 0, 0), (np.full(100, 3.0), 0, 0)])             # no fall at all
 def test_a_line_and_a_step_explain_what_arithmetic_says(values, line, step):
-    assert series.explained_by_line(values) == pytest.approx(line, abs=0.01)
-    assert series.explained_by_step(values) == pytest.approx(step, abs=0.01)
+    assert curves.explained_by_line(values) == pytest.approx(line, abs=0.01)
+    assert curves.explained_by_step(values) == pytest.approx(step, abs=0.01)
 
 
 @pytest.mark.parametrize(("share", "is_line"), [(0.2, False), (0.4, False), (0.6, True), (1.0, True)])
@@ -89,7 +89,7 @@ def test_a_straight_fall_is_rather_a_line_if_it_takes_half_of_the_time(share, is
     """And one of which 80 % take 0.8 of its time is as long as it is, after however long a burst."""
     t = np.arange(0, 300, 2.0)
     wave = np.clip(1 - (t - 50) / (250 * share), 0, 1) * 40 + 20
-    numbers = series.burst(made(np.tile(wave, 5)), 300)
+    numbers = curves.burst(made(np.tile(wave, 5)), 300)
     assert (numbers["write.fall_line_over_step"] > 1) == is_line
     assert numbers["write.fall"] == pytest.approx(0.8 * 250 * share, abs=8)
 
@@ -99,31 +99,31 @@ def test_what_falls_is_told_by_who_writes_it():
     high = t % 300 < 50
     run = made(np.where(high, 60.0, 20), writes=np.where(high, 1000.0, 500))._replace(
         pages_mb=np.where(high, 30.0, 0), log_mb=np.where(high, 6.0, 4))
-    parts = series.fall_by_part(run, 300)
+    parts = curves.fall_by_part(run, 300)
     assert parts == pytest.approx({"disks": 40, "pages": 30, "log": 2, "write_size": 2 / 3}, rel=0.04)
 
 
 def test_reads_are_those_about_a_second():
     run = made(np.ones(1400), reads=np.where(np.arange(1400) * 2 < 1500, 1.0, 3.0))
-    assert series.reads_at(run, 1500) == pytest.approx(2000, rel=0.05)
-    assert series.reads_at(run, 2500) == 3000
+    assert curves.reads_at(run, 1500) == pytest.approx(2000, rel=0.05)
+    assert curves.reads_at(run, 2500) == 3000
     falling = made(np.ones(1400), reads=np.where(np.arange(1400) * 2 < 50, 13.0, 1.0))
-    assert series.of(falling, 900)["read.bandwidth@0"] == pytest.approx(11, abs=0.5)
+    assert curves.of(falling, 900)["read.bandwidth@0"] == pytest.approx(11, abs=0.5)
 
 
 def test_throughput_settles_where_it_stops_changing():
     tpm = np.where(np.arange(1400) * 2 < 900, 3e4, 6e4)
-    assert series.stable_from(made(np.ones(1400), tpm=tpm)) == pytest.approx(900, abs=60)
-    assert series.stable_from(made(np.ones(1400))) == 0
+    assert curves.stable_from(made(np.ones(1400), tpm=tpm)) == pytest.approx(900, abs=60)
+    assert curves.stable_from(made(np.ones(1400))) == 0
     with np.errstate(all="raise"):
-        assert series.stable_from(made(np.ones(1400), tpm=np.zeros(1400))) == 2800     # a server that hangs is not steady
-    assert series.stable_from(made(np.ones(1400), tpm=np.where(np.arange(1400) < 900, 6e4, 0))) == 2800
+        assert curves.stable_from(made(np.ones(1400), tpm=np.zeros(1400))) == 2800     # a server that hangs is not steady
+    assert curves.stable_from(made(np.ones(1400), tpm=np.where(np.arange(1400) < 900, 6e4, 0))) == 2800
     swinging = np.where(np.arange(1400) // 100 % 2, 3e4, 6e4)
-    assert series.stable_from(made(np.ones(1400), tpm=swinging)) == 2800
+    assert curves.stable_from(made(np.ones(1400), tpm=swinging)) == 2800
 
 
 def test_means_over_windows_keep_the_sum_of_what_is_inside():
-    smoothed = series.smooth(np.arange(50.0), 10, 2)
+    smoothed = curves.smooth(np.arange(50.0), 10, 2)
     assert smoothed[10:40] == pytest.approx(np.arange(50.0)[10:40])
 
 
@@ -184,7 +184,7 @@ def the_same(runs, others):
 def test_a_run_comes_back_from_its_rows():
     run = made(square(900, 100, 3.0, 20.0), tpm=square(900, 200, 1.0, 7.0))
     run = run._replace(written_mb=run.written_mb | {"log pool": 2 * run.tpm}, counts={"checkpoints": 3}, busy=0.25)
-    the_same([run], [series.of_rows(series.rows(run))])
+    the_same([run], [curves.of_rows(curves.rows(run))])
 
 
 def test_tests_that_are_read_are_those_that_were_run(tmp_path, monkeypatch):
@@ -254,7 +254,7 @@ def predicted():
 @pytest.mark.parametrize("scale", [2**i for i in range(8)])
 def test_the_logs_peak_has_a_point_to_any_scale(scale):
     n = checkpoints.ENOUGH_S["zfs-log-array"] // scale
-    numbers = series.of(made(np.zeros(n), step=scale)._replace(
+    numbers = curves.of(made(np.zeros(n), step=scale)._replace(
         written_mb={"data": np.zeros(n), "log": np.where(np.arange(n) == n - 1, 40.0, 10.0)}), 300)
     assert numbers["log.write_bandwidth@1800"] >= 10
 

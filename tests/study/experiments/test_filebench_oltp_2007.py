@@ -3,14 +3,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.simulations.filebench_oltp import columns
+from model.simulations.filebench_oltp import columns as oltp
 from study.documents import claims, priors, published
 from study.drawing import on_screen
 from study.ensembles import ensembles, history_matching, nearest_machine
-from study.experiments.vdev_cache_2007 import cpu_times
-from study.experiments.vdev_cache_2007 import filebench_oltp as oltp_2007
+from study.experiments.vdev_cache_2007 import cpu_times, filebench_oltp
 from study.experiments.vdev_cache_2007.cpu_times import OF_PROCESSORS
-from study.figures import filebench_oltp as pictures
+from study.figures import filebench_oltp as filebench_oltp_pictures
 from study.grades import claim_predictions
 from study.project import NOTEBOOKS
 from study.runs import catalogue, parameters, sliders
@@ -32,13 +31,13 @@ def of_little_memory():
 
 def small(**changed):
     """A machine that cannot hold its files in memory."""
-    machine = oltp_2007.setup(**SMALL | changed)
+    machine = filebench_oltp.setup(**SMALL | changed)
     return machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
 
 
 def predicted():
     """The smallest ensemble."""
-    return oltp_2007.predict(small(), 2, 2, 1)
+    return filebench_oltp.predict(small(), 2, 2, 1)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +66,8 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results,
 
 def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monkeypatch):
     """So the test above can fail. The baseline is three quarters of what the small machine does."""
-    fit, rate = oltp_2007.baseline(), 0.75 * results["before/summary.rate"].iloc[0]
-    monkeypatch.setattr(oltp_2007, "baseline", lambda: fit._replace(baseline=rate))
+    fit, rate = filebench_oltp.baseline(), 0.75 * results["before/summary.rate"].iloc[0]
+    monkeypatch.setattr(filebench_oltp, "baseline", lambda: fit._replace(baseline=rate))
     again = predicted()
     pd.testing.assert_frame_equal(results[~results.fitted], again[~again.fitted])
     met = again[again.fitted & again.reached]
@@ -79,19 +78,19 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monke
 
 @pytest.mark.slow
 def test_runs_that_there_are_already_are_not_repeated_and_those_of_another_machine_not_taken(monkeypatch):
-    machine = oltp_2007.with_values(small(), priors.read(oltp_2007.EXPERIMENT).central())
-    runs, made, real = oltp_2007.compare(machine, 1), [], oltp_2007.run
-    monkeypatch.setattr(oltp_2007, "run", lambda *call: made.append(call) or real(*call))
-    anew = oltp_2007.predict(machine, 2, 2, 1)
+    machine = filebench_oltp.with_values(small(), priors.read(filebench_oltp.EXPERIMENT).central())
+    runs, made, real = filebench_oltp.compare(machine, 1), [], filebench_oltp.run
+    monkeypatch.setattr(filebench_oltp, "run", lambda *call: made.append(call) or real(*call))
+    anew = filebench_oltp.predict(machine, 2, 2, 1)
     n_anew = len(made)
-    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1, runs), anew)
+    pd.testing.assert_frame_equal(filebench_oltp.predict(machine, 2, 2, 1, runs), anew)
     assert len(made) == 2 * n_anew - 2
     other = small(n_shadows=6)
-    pd.testing.assert_frame_equal(oltp_2007.predict(other, 2, 2, 1, runs), oltp_2007.predict(other, 2, 2, 1))
+    pd.testing.assert_frame_equal(filebench_oltp.predict(other, 2, 2, 1, runs), filebench_oltp.predict(other, 2, 2, 1))
 
 
 def test_the_one_number_fitted_on_is_the_throughput_before():
-    assert oltp_2007.baseline() == ensembles.Fit("overhead_ns", *oltp_2007.FIT_RANGE_NS, "summary.rate", 8543.3)
+    assert filebench_oltp.baseline() == ensembles.Fit("overhead_ns", *filebench_oltp.FIT_RANGE_NS, "summary.rate", 8543.3)
 
 
 def test_every_claim_of_the_notebook_is_predicted(results):
@@ -102,7 +101,7 @@ def test_every_claim_of_the_notebook_is_predicted(results):
 
 def test_every_row_of_the_transcripts_is_simulated(results):
     """But `random-rate`, which limits nothing."""
-    of_rows = {name for run in published.runs() if run.run_id in oltp_2007.PRINTED_RUNS.values()
+    of_rows = {name for run in published.runs() if run.run_id in filebench_oltp.PRINTED_RUNS.values()
                for name in run.metrics.name if name.split(".")[-1] in ("rate", "bandwidth", "response", "cpu")}
     simulated = {column.removeprefix("before/") for column in results if column.startswith("before/")}
     missing = {name for name in of_rows - simulated if not name.startswith("random-rate.")}
@@ -113,8 +112,8 @@ def test_every_row_of_the_transcripts_is_simulated(results):
 def test_of_what_processors_make_only_hogs_choose_draws(results):
     """The rows were added with the printed ones in sight. Those of hogs say how many turns a hog has, and
     how long one takes."""
-    effect, runs = oltp_2007.EFFECT.of(results), tuple(oltp_2007.PRINTED_RUNS.values())
-    matched = history_matching.match(oltp_2007.chosen_by(results), effect, *runs)
+    effect, runs = filebench_oltp.EFFECT.of(results), tuple(filebench_oltp.PRINTED_RUNS.values())
+    matched = history_matching.match(filebench_oltp.chosen_by(results), effect, *runs)
     names = set(matched.all.column.str.partition("/")[2])
     assert names & set(OF_PROCESSORS) == set(cpu_times.OF_HOGS)
     assert {"summary.rate", "summary.cpu", "shadowread.response"} <= names
@@ -123,22 +122,22 @@ def test_of_what_processors_make_only_hogs_choose_draws(results):
 
 
 def test_a_search_for_one_machine_looks_at_the_rows_of_hogs_alone(results):
-    drawn = oltp_2007.drawn(**SMALL)
+    drawn = filebench_oltp.drawn(**SMALL)
     draws, facts = nearest_machine.compared(drawn, results)
     assert draws is results
     assert set(facts.column.str.partition("/")[2]) & set(OF_PROCESSORS) == set(cpu_times.OF_HOGS)
 
 
 def test_rows_beside_those_printed_are_the_transcripts_own():
-    table = oltp_2007.table(oltp_2007.compare(oltp_2007.setup(**SMALL), 1))
-    rows = cpu_times.beside_printed(table, oltp_2007.PRINTED_RUNS).set_index("row")
+    table = filebench_oltp.table(filebench_oltp.compare(filebench_oltp.setup(**SMALL), 1))
+    rows = cpu_times.beside_printed(table, filebench_oltp.PRINTED_RUNS).set_index("row")
     assert rows.loc["shadowhog.cpu", ["before, printed", "after, printed"]].tolist() == [257, 255]
     assert rows.loc["lg-aiowait.response", "unit"] == "ms"
     assert rows.loc["dbwr-hog.cpu", "before"] == table.loc["dbwr-hog.cpu", "before"]
 
 
 def test_what_never_returned_in_a_short_run_has_no_times():
-    x = oltp_2007.quantities(oltp_2007.run(small(seconds=0.1), "after", 1), small(seconds=0.1))
+    x = filebench_oltp.quantities(filebench_oltp.run(small(seconds=0.1), "after", 1), small(seconds=0.1))
     no_times = {name.partition(".")[0] for name, value in x.items() if np.isnan(value)}
     assert {"lg-block", "dbwr-block"} <= no_times
     assert not no_times & {"shadowread", "shadowhog", "summary", "dbwrite-a"}
@@ -146,24 +145,24 @@ def test_what_never_returned_in_a_short_run_has_no_times():
 
 
 def test_a_wait_for_posts_is_the_mean_of_those_measured():
-    x = oltp_2007.run(small(), "after", 1)
-    of_blocks, q = x.operations[columns.BLOCK], oltp_2007.quantities(x, small())
-    assert of_blocks[columns.N_RETURNED] > 0
-    assert q["dbwr-block.response"] == pytest.approx(of_blocks[columns.RESPONSE_NS] / of_blocks[columns.N_RETURNED] / 1e6)
+    x = filebench_oltp.run(small(), "after", 1)
+    of_blocks, q = x.operations[oltp.BLOCK], filebench_oltp.quantities(x, small())
+    assert of_blocks[oltp.N_RETURNED] > 0
+    assert q["dbwr-block.response"] == pytest.approx(of_blocks[oltp.RESPONSE_NS] / of_blocks[oltp.N_RETURNED] / 1e6)
 
 
 def test_cpu_time_of_the_summary_is_that_of_io_alone():
     """A hog that takes ten times as long is not in it (stats.c), and is in its own row."""
-    runs = [oltp_2007.run(small()._replace(workload=small().workload._replace(hog_thousands=n)), "after", 1)
+    runs = [filebench_oltp.run(small()._replace(workload=small().workload._replace(hog_thousands=n)), "after", 1)
             for n in (20, 200)]
-    (first, second), w = [oltp_2007.quantities(x, small()) for x in runs], small().workload
+    (first, second), w = [filebench_oltp.quantities(x, small()) for x in runs], small().workload
     assert second["shadowhog.cpu"] - first["shadowhog.cpu"] == pytest.approx(9 * w.hog_ns / 1e3)
     assert second["summary.cpu"] == pytest.approx(first["summary.cpu"], rel=0.1)
 
 
 def test_quantities_that_follow_from_each_other_do():
-    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
-    q = oltp_2007.quantities(runs.before, runs.machine)
+    runs = filebench_oltp.compare(filebench_oltp.setup(**SMALL), 1)
+    q = filebench_oltp.quantities(runs.before, runs.machine)
     assert q["summary.rate"] == pytest.approx(q["shadowread.rate"] + q["dbwrite-a.rate"] + q["dbwr-aiowait.rate"]
                                               + q["lg-write.rate"] + q["lg-aiowait.rate"])
     assert q["shadowread.bandwidth"] == pytest.approx(q["shadowread.rate"] * 8 / 1024)
@@ -174,26 +173,26 @@ def test_quantities_that_follow_from_each_other_do():
 def test_a_slider_calls_what_the_run_calls():
     """The figure that a slider draws is that of the very comparison whose metrics are recorded."""
     def simulate(**changed):
-        return oltp_2007.compare(oltp_2007.setup(**(SMALL | changed)), 1)
+        return filebench_oltp.compare(filebench_oltp.setup(**(SMALL | changed)), 1)
     def draw(runs):
-        return pictures.throughput(runs, {"before": 9000.0, "after": 10_000.0})
+        return filebench_oltp_pictures.throughput(runs, {"before": 9000.0, "after": 10_000.0})
     box = sliders.explore(NOTEBOOK, simulate, draw, max_pending=35, window=4)
-    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
+    runs = filebench_oltp.compare(filebench_oltp.setup(**SMALL), 1)
     assert "of these values" in box.status.value
     assert box.picture.value == on_screen(draw, runs)
-    pd.testing.assert_frame_equal(oltp_2007.metrics(simulate()), oltp_2007.metrics(runs))
+    pd.testing.assert_frame_equal(filebench_oltp.metrics(simulate()), filebench_oltp.metrics(runs))
 
 
 def test_the_steps_lead_from_the_old_rule_to_the_new_one():
-    runs = oltp_2007.compare(oltp_2007.setup(**SMALL), 1)
-    table = oltp_2007.steps(runs, 1).set_index("key").rate
-    assert table["before"] == oltp_2007.quantities(runs.before, runs.machine)["summary.rate"]
-    assert table["after"] == oltp_2007.quantities(runs.after, runs.machine)["summary.rate"]
+    runs = filebench_oltp.compare(filebench_oltp.setup(**SMALL), 1)
+    table = filebench_oltp.steps(runs, 1).set_index("key").rate
+    assert table["before"] == filebench_oltp.quantities(runs.before, runs.machine)["summary.rate"]
+    assert table["after"] == filebench_oltp.quantities(runs.after, runs.machine)["summary.rate"]
     assert table["not-kept"] < table["after"]
 
 
 def test_simpler_models_know_only_sizes_and_the_data_sheet():
-    table = oltp_2007.simpler_models(oltp_2007.setup(**SMALL)).set_index("key").effect
+    table = filebench_oltp.simpler_models(filebench_oltp.setup(**SMALL)).set_index("key").effect
     assert table["bytes"] == pytest.approx(350)
     assert table["ios"] == 0
     assert 0 < table["service"] < table["bytes"]
@@ -204,27 +203,27 @@ def test_simpler_models_know_only_sizes_and_the_data_sheet():
     ({"seconds": 0.0}, "duration_ns is 0")])
 def test_an_impossible_machine_is_one_sentence(change, words):
     with pytest.raises(ValueError, match=words) as caught:
-        oltp_2007.compare(oltp_2007.setup(**(SMALL | change)), 1)
+        filebench_oltp.compare(filebench_oltp.setup(**(SMALL | change)), 1)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", catalogue.STUDY[NOTEBOOK].parameters["disk"].choices)
 def test_each_model_of_disk_runs_with_its_own_mechanics_and_the_queueing_asked_for(name):
-    machine, of_2007 = (oltp_2007.setup(**SMALL, disk=disk) for disk in (name, oltp_2007.OF_2007))
-    assert (machine.disk.rpm == of_2007.disk.rpm) == (name in (oltp_2007.OF_2007, "sata-7k2-1tb"))
-    assert (machine.disk.depth, machine.disk.window) == (oltp_2007.NCQ_DEPTH, SMALL["window"])
-    assert oltp_2007.run(machine, "after", 1).reads_per_s > 0
+    machine, of_2007 = (filebench_oltp.setup(**SMALL, disk=disk) for disk in (name, filebench_oltp.OF_2007))
+    assert (machine.disk.rpm == of_2007.disk.rpm) == (name in (filebench_oltp.OF_2007, "sata-7k2-1tb"))
+    assert (machine.disk.depth, machine.disk.window) == (filebench_oltp.NCQ_DEPTH, SMALL["window"])
+    assert filebench_oltp.run(machine, "after", 1).reads_per_s > 0
 
 
 def test_the_ensemble_is_of_the_disk_of_the_priors_whatever_a_reader_tries(results):
-    machine = oltp_2007.setup(**SMALL, disk="sas-15k-300")
+    machine = filebench_oltp.setup(**SMALL, disk="sas-15k-300")
     machine = machine._replace(settings=machine.settings._replace(memory_bytes=2**27))
-    pd.testing.assert_frame_equal(oltp_2007.predict(machine, 2, 2, 1), results)
+    pd.testing.assert_frame_equal(filebench_oltp.predict(machine, 2, 2, 1), results)
 
 
 def test_the_notebook_has_the_parameters_of_the_machine():
     known = catalogue.STUDY[NOTEBOOK].parameters
     assert set(SMALL) <= set(known)
     defaults = parameters.of_cell(NOTEBOOKS / f"{NOTEBOOK}.ipynb")
-    oltp_2007.setup(**{name: defaults[name] for name in SMALL})
+    filebench_oltp.setup(**{name: defaults[name] for name in SMALL})
     assert defaults["seconds"] == 120

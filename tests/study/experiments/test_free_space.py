@@ -16,7 +16,7 @@ from model.zfs.space.pickers import VARIANTS
 from study import drawing
 from study.drawing import render
 from study.experiments.allocator_2010 import free_space
-from study.figures import free_space as pictures
+from study.figures import free_space as free_space_pictures
 
 quick = settings(deadline=None, derandomize=True, max_examples=40)
 WORK, MAP_BYTES = Rewrites(n_records=3000, n_txgs=60, per_txg=40), 4096 * 4096
@@ -116,35 +116,35 @@ def test_metrics_compare_medians_with_recorded_values():
 def test_a_film_has_a_frame_for_each_map_its_time_and_a_key(aged):
     txgs = [0, 20, 40, 60]
     places = free_space.occupied(aged["141_df"], txgs)
-    film = Image.open(io.BytesIO(drawing.film(pictures.moments, places, txgs)))
+    film = Image.open(io.BytesIO(drawing.film(free_space_pictures.moments, places, txgs)))
     assert (film.format, film.n_frames, film.width) == ("PNG", 4, drawing.SCREEN_PX)
     frames = []
     for n, new in enumerate((False, True, True, True)):
         film.seek(n)
         frames.append(np.array(film.convert("RGB")))
-        red = (frames[-1] == [int(pictures.NEW[i:i + 2], 16) for i in (1, 3, 5)]).all(axis=2)
+        red = (frames[-1] == [int(free_space_pictures.NEW[i:i + 2], 16) for i in (1, 3, 5)]).all(axis=2)
         assert red[:red.shape[0] * 9 // 10].any() == new        # below is the key
         assert red.any()
     assert all((frames[n] != frames[n - 1]).any() for n in range(1, 4))
     shown = [(figure.axes[0].get_title(), figure.axes[0].images[0].get_array().ravel().tolist())
-             for figure in pictures.moments(places, txgs)]
+             for figure in free_space_pictures.moments(places, txgs)]
     assert shown == [(f"after {txg} transaction groups", list(picture)) for txg, picture in zip(txgs, places, strict=True)]
     with pytest.raises(ValueError, match="shorter"):
-        list(pictures.moments(places, txgs[:3]))
+        list(free_space_pictures.moments(places, txgs[:3]))
 
 
 def test_maps_show_each_rule_at_each_time(aged):
     shown = {variant: free_space.occupied(rewriting, [0, 60]) for variant, rewriting in aged.items()}
-    figure = pictures.maps(shown, ["before", "after"])
+    figure = free_space_pictures.maps(shown, ["before", "after"])
     assert len(figure.axes) == 8
     assert (figure.axes[1].images[0].get_array().ravel() == shown["103_ff"][1]).all()
 
 
 def test_figures_come_out_the_same_and_legible(aged):
     runs, shares = free_space.recorded_contiguity(), free_space.recorded_shares()
-    for draw, data in ((pictures.shares, (shares, shares, free_space.RULES)),
-                       (pictures.contiguity, (runs, runs, free_space.RULES, 4096)),
-                       (pictures.maps, ({"a": free_space.occupied(aged["103_ff"], [0])}, ["now"]))):
+    for draw, data in ((free_space_pictures.shares, (shares, shares, free_space.RULES)),
+                       (free_space_pictures.contiguity, (runs, runs, free_space.RULES, 4096)),
+                       (free_space_pictures.maps, ({"a": free_space.occupied(aged["103_ff"], [0])}, ["now"]))):
         first, second = (render(draw, *data, formats=("svg",))["svg"] for _ in range(2))
         assert first == second
     source = (Path(drawing.__file__).parent / "figures/free_space.py").read_text(encoding="utf-8")
@@ -153,6 +153,6 @@ def test_figures_come_out_the_same_and_legible(aged):
 
 def test_recorded_values_are_drawn_where_they_are():
     shares = free_space.recorded_shares()
-    axes, = pictures.shares(shares, shares, {"141_df": "rule"}).axes
+    axes, = free_space_pictures.shares(shares, shares, {"141_df": "rule"}).axes
     drawn = [line for line in axes.lines if line.get_marker() == "D" and len(line.get_xdata())]
     assert drawn[0].get_ydata().tolist() == shares[shares.variant == "141_df"].share.tolist()

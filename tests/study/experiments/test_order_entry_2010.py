@@ -13,8 +13,13 @@ from model.zfs.metaslab.new_pool import METASLABS_PER_VDEV
 from study.documents import claims, priors, published
 from study.ensembles import ensembles
 from study.errors import UserError
-from study.experiments.allocator_2010 import order_entry as order_entry_2010
-from study.experiments.allocator_2010 import order_entry_machine, order_entry_pool, order_entry_questions, order_entry_series
+from study.experiments.allocator_2010 import (
+    order_entry,
+    order_entry_machine,
+    order_entry_pool,
+    order_entry_questions,
+    order_entry_series,
+)
 from study.experiments.allocator_2010 import rules as order_entry_rules
 from study.experiments.allocator_2010.order_entry_cycle import cycle, of_falls, skewness, turning_points
 from study.memo import ByKey
@@ -26,7 +31,7 @@ YOUNG = {"age": 0.05, "n_disks": 4, "pool_fill": 0.02}
 
 @pytest.fixture(scope="module")
 def runs():
-    return order_entry_2010.compare(order_entry_machine.setup(**LIKE, **YOUNG), 8, 1)
+    return order_entry.compare(order_entry_machine.setup(**LIKE, **YOUNG), 8, 1)
 
 
 # ---- machines ----
@@ -104,7 +109,7 @@ def test_where_the_database_alone_takes_more_than_was_asked_for_that_is_said():
 
 
 def predicted():
-    return order_entry_2010.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
+    return order_entry.predict(2, 2, 1, 8, **LIKE | {"window_s": 0.5, "n_users": 4})
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.simulations.order_entry import columns as order
+from model.simulations.order_entry import columns as order_columns
 from model.simulations.order_entry.series import CannotRun
 from model.zfs.metaslab.new_pool import new_pool
 from model.zfs.metaslab.state import FAST, TopVdev
@@ -18,13 +18,13 @@ from study.errors import UserError
 from study.experiments.allocator_2010 import (
     appliance,
     order_entry,
+    order_entry_full_draws,
+    order_entry_full_scale,
+    order_entry_full_size,
     order_entry_graded,
     order_entry_machine,
     order_entry_pool,
 )
-from study.experiments.allocator_2010 import order_entry_full_draws as full_draws
-from study.experiments.allocator_2010 import order_entry_full_scale as full_scale
-from study.experiments.allocator_2010 import order_entry_full_size as full_size
 from study.experiments.allocator_2010.order_entry_pool import FULL_SIZE, TO_SCALE
 from study.experiments.allocator_2010.order_entry_series import POOL_COLUMNS, TPS
 from study.experiments.allocator_2010.rules import old_rules
@@ -47,14 +47,16 @@ def command():
 
 def copied(number, folder, to=None, **changed):
     """A kept draw in another folder, with other facts."""
-    path = full_draws.file_of(full_draws.FOLDER, number)
-    facts = {"calls": full_draws._digest(full_size.cases()[number]), "code": full_size.code(), "python": full_draws.TODAY}
-    kept.write(full_draws.file_of(folder, number if to is None else to), kept.read(path), kept.facts(path) | facts | changed)
+    path = order_entry_full_draws.file_of(order_entry_full_draws.FOLDER, number)
+    facts = {"calls": order_entry_full_draws._digest(order_entry_full_size.cases()[number]),
+             "code": order_entry_full_size.code(), "python": order_entry_full_draws.TODAY}
+    kept.write(order_entry_full_draws.file_of(folder, number if to is None else to), kept.read(path),
+               kept.facts(path) | facts | changed)
 
 
 def test_what_is_kept_are_draws_of_the_hypercube_under_both_rules():
-    drawn = json.loads(json.dumps(full_size.cases()))
-    for number, draw in full_draws.read().items():
+    drawn = json.loads(json.dumps(order_entry_full_size.cases()))
+    for number, draw in order_entry_full_draws.read().items():
         assert drawn[number] == draw.case or draw.is_older
         assert set(draw.rows.rules) == {BEFORE, AFTER}
         assert (draw.rows[draw.rows.name == TPS].value > 0).all()
@@ -64,57 +66,58 @@ def test_what_is_missing_comes_first_and_then_what_is_of_an_older_model(tmp_path
     copied(2, tmp_path, code="of another day")
     copied(3, tmp_path)
     copied(4, tmp_path, calls="another case")
-    assert full_draws.to_do(tmp_path, 6) == [0, 1, 5, 2, 4]
-    draws = full_draws.read(tmp_path)
+    assert order_entry_full_draws.to_do(tmp_path, 6) == [0, 1, 5, 2, 4]
+    draws = order_entry_full_draws.read(tmp_path)
     assert {number: draw.is_older for number, draw in draws.items()} == {2: True, 3: False, 4: True}
-    assert full_draws.words(draws, {}).startswith("3 of 20 draws are kept at full size. Of an older model are draws 2, 4; "
-                                                  "benchmarks/full_scale.py draws 20 makes them anew. Grades are to scale")
+    assert order_entry_full_draws.words(draws, {}).startswith(
+        "3 of 20 draws are kept at full size. Of an older model are draws 2, 4; benchmarks/full_scale.py draws 20 makes "
+        "them anew. Grades are to scale")
 
 
 def test_another_python_cannot_tell_whether_a_model_is_older(tmp_path):
     copied(3, tmp_path, code="of another Python", python="3.8")
-    draws = full_draws.read(tmp_path)
+    draws = order_entry_full_draws.read(tmp_path)
     assert not draws[3].is_older
-    assert full_draws.words(draws, {}).startswith("1 of 20 draws are kept at full size. "
-                                                  f"Under Python {full_draws.TODAY} nobody can tell "
-                                                  "whether the model is still that of draw 3. Grades are to scale")
+    assert order_entry_full_draws.words(draws, {}).startswith(
+        f"1 of 20 draws are kept at full size. Under Python {order_entry_full_draws.TODAY} nobody can tell "
+        "whether the model is still that of draw 3. Grades are to scale")
 
 
 def test_a_draw_with_too_few_test_runs_is_refused(tmp_path):
     copied(3, tmp_path)
-    path = full_draws.file_of(tmp_path, 3)
+    path = order_entry_full_draws.file_of(tmp_path, 3)
     made, = kept.read(path)
     kept.write(path, [kept.Made([row for row in made.rows if row["run"] < 29], [])], kept.facts(path))
     with pytest.raises(UserError, match=r"has not 30 test runs under both rules; restore it .*draws 4"):
-        full_draws.read(tmp_path)
+        order_entry_full_draws.read(tmp_path)
     path.write_bytes(b"nothing")
     with pytest.raises(UserError, match="is no kept ensemble"):
-        full_draws.read(tmp_path)
+        order_entry_full_draws.read(tmp_path)
     path.unlink()
     with pytest.raises(UserError, match="has no draw at full size"):
-        full_draws.read(tmp_path)
+        order_entry_full_draws.read(tmp_path)
 
 
 def test_each_draw_is_written_when_it_is_done(tmp_path, monkeypatch, command):
     """A draw that cannot be leaves those before it, and those behind it are simulated."""
-    rows = full_draws.read()[3].rows.to_dict("records")
+    rows = order_entry_full_draws.read()[3].rows.to_dict("records")
 
     def simulated(case):
-        if case == full_size.cases()[1]:
+        if case == order_entry_full_size.cases()[1]:
             raise CannotRun("no")
         assert sorted(path.name for path in tmp_path.glob("*.parquet")) == [f"draw-{n:02d}.parquet" for n in simulated.done]
-        simulated.done.append(full_size.cases().index(case))
+        simulated.done.append(order_entry_full_size.cases().index(case))
         pool = new_pool([TopVdev(asize=2**24)], old_rules(), FAST, metaslab_bytes=2**20, max_segments=100)
         engine_share.note((case["seed"],), 7, pool, 4096)
         return rows
 
     simulated.done = []
-    monkeypatch.setattr(full_size, "rows", simulated)
+    monkeypatch.setattr(order_entry_full_size, "rows", simulated)
     assert command.draws(3, tmp_path) == 1
-    draws = full_draws.read(tmp_path)
+    draws = order_entry_full_draws.read(tmp_path)
     assert {number: [pool["placed"] for pool in draw.pools] for number, draw in draws.items()} == {0: [7], 2: [7]}
-    assert {number: draw.why for number, draw in full_draws.refused(tmp_path).items()} == {1: "no"}
-    assert full_draws.to_do(tmp_path, 4) == [3]
+    assert {number: draw.why for number, draw in order_entry_full_draws.refused(tmp_path).items()} == {1: "no"}
+    assert order_entry_full_draws.to_do(tmp_path, 4) == [3]
 
 
 @pytest.mark.parametrize("asked", [["draws"], ["draws", "21"], ["draws", "0"], ["draws", "few"], ["days"],
@@ -126,11 +129,11 @@ def test_what_nobody_can_simulate_is_refused_in_a_sentence(asked, command, capsy
 
 def test_nothing_of_a_draw_is_to_scale():
     """RAID-Z of disks of 1 TB too, and its metaslabs are those of ZFS."""
-    for case in full_size.cases():
-        machine = full_size.machine(case)
+    for case in order_entry_full_size.cases():
+        machine = order_entry_full_size.machine(case)
         assert (machine.scale, machine.orders.n_records) == (1, int((350e9 - 6 * 2**30) / 4096))
         assert machine.metaslab_bytes == appliance.whole_pool(case["layout"], int(case["n_disks"]))[2]
-    assert {case["layout"] for case in full_size.cases()} == set(appliance.LAYOUTS)
+    assert {case["layout"] for case in order_entry_full_size.cases()} == set(appliance.LAYOUTS)
 
 
 def test_full_size_settles_however_long_it_takes():
@@ -141,9 +144,9 @@ def test_full_size_settles_however_long_it_takes():
     gathers = []
     for settling in (TO_SCALE._replace(max_steps=2), FULL_SIZE._replace(step_s=1.0)):
         site = order_entry_pool.aged(machine, old_rules(), 1, settling)
-        before = site.machine.counts[order.N_HELD]
+        before = site.machine.counts[order_columns.N_HELD]
         seen = order_entry_pool.measure(site, machine).tally
-        gathers.append(abs(site.machine.counts[order.N_HELD] - before) > 0.2 * seen["writes"])
+        gathers.append(abs(site.machine.counts[order_columns.N_HELD] - before) > 0.2 * seen["writes"])
     assert gathers == [True, False]
     with pytest.raises(CannotRun, match="dirty blocks still gather or go by more than a tenth"):
         order_entry_pool.aged(machine, old_rules(), 1, FULL_SIZE._replace(step_s=1e-3, max_steps=1))
@@ -151,21 +154,21 @@ def test_full_size_settles_however_long_it_takes():
 
 @pytest.mark.slow
 def test_pairs_are_of_the_same_users_and_records_whatever_a_notebook_asks_for():
-    both = full_draws.pairs(60, **FIXED)
-    other = full_draws.pairs(60, **FIXED | {"n_users": 16, "record_kib": 8})
+    both = order_entry_full_draws.pairs(60, **FIXED)
+    other = order_entry_full_draws.pairs(60, **FIXED | {"n_users": 16, "record_kib": 8})
     assert other.small.equals(both.small)
     assert other.full.equals(both.full)
 
 
 @pytest.mark.slow
 def test_the_gain_of_a_pair_is_that_of_its_series():
-    both = full_draws.pairs(60, **FIXED)
-    for draw, gain in zip(full_draws.read().values(), both.full[full_draws.GAIN], strict=False):
+    both = order_entry_full_draws.pairs(60, **FIXED)
+    for draw, gain in zip(order_entry_full_draws.read().values(), both.full[order_entry_full_draws.GAIN], strict=False):
         means = draw.rows[draw.rows.name == TPS].groupby("rules").value.mean()
         assert gain == pytest.approx(100 * (means[AFTER] / means[BEFORE] - 1))
-    day = full_scale.read()[1.5]
-    first = [runs.tps[:full_draws.N_RUNS].mean() for _, runs in day.items()]
-    assert both.full[full_draws.GAIN].iloc[-1] == pytest.approx(100 * (first[1] / first[0] - 1))
+    day = order_entry_full_scale.read()[1.5]
+    first = [runs.tps[:order_entry_full_draws.N_RUNS].mean() for _, runs in day.items()]
+    assert both.full[order_entry_full_draws.GAIN].iloc[-1] == pytest.approx(100 * (first[1] / first[0] - 1))
 
 
 # ---- grades ----
@@ -174,23 +177,23 @@ def test_the_gain_of_a_pair_is_that_of_its_series():
 def made_up(number, folder, records=(9.0, 1.5), gain=1.5, **changed):
     """A draw with made-up test runs: under the old rules `records` in a write, in the fastest one and in the slowest. Under
     the new rules as many transactions times `gain`."""
-    runs, rows = range(full_size.N_RUNS), []
+    runs, rows = range(order_entry_full_size.N_RUNS), []
     for variant, factor in ((BEFORE, 1.0), (AFTER, gain)):
         rows += [(variant, run, TPS, factor * (100 + 7 * (run % 5) + number), "1/s") for run in runs]
         rows += [(variant, run, "appliance.io_size", 4096.0 * (1 + run % 5 + run % 2), "B") for run in runs]
         blocks = {4: records[0], 0: records[1]}
         rows += [(variant, run, f"pool.{name}", blocks.get(run % 5, 3.0), "1") for name in POOL_COLUMNS for run in runs]
-    case = full_size.cases()[number]
-    facts = {"maker": "none", "reads": "[]", "calls": full_draws._digest(case), "case": json.dumps(case),
-             "code": full_size.code(), "python": full_draws.TODAY, kept.SECONDS: "1"} | changed
+    case = order_entry_full_size.cases()[number]
+    facts = {"maker": "none", "reads": "[]", "calls": order_entry_full_draws._digest(case), "case": json.dumps(case),
+             "code": order_entry_full_size.code(), "python": order_entry_full_draws.TODAY, kept.SECONDS: "1"} | changed
     named = [dict(zip(("rules", "run", "name", "value", "unit"), row, strict=True)) for row in rows]
-    kept.write(full_draws.file_of(folder, number), [kept.Made(named, [])], facts)
+    kept.write(order_entry_full_draws.file_of(folder, number), [kept.Made(named, [])], facts)
 
 
 @pytest.fixture
 def complete(tmp_path):
     """A folder with all draws, made up. The joint fact is 0.75 in the last one, by its slowest test run."""
-    for number in range(full_size.N_DRAWS):
+    for number in range(order_entry_full_size.N_DRAWS):
         made_up(number, tmp_path, records=(16.0, 1.0) if number < 19 else (9.0, 8 / 3), gain=1 + number / 10)
     return tmp_path
 
@@ -220,67 +223,68 @@ def test_the_words_of_the_joint_fact_are_the_printed_ones():
 
 
 def test_all_draws_of_today_are_what_grades_are_of(complete):
-    full = full_draws.results(complete)
-    assert len(full) == full_size.N_DRAWS
+    full = order_entry_full_draws.results(complete)
+    assert len(full) == order_entry_full_size.N_DRAWS
     assert set(full.part) == {"all"}
     assert full["after/throughput.gain"].tolist() == pytest.approx([10 * number for number in range(20)])
     assert full["after/aggregation.joint"].tolist() == pytest.approx([2.0] * 19 + [0.75])
     assert not {"after/cycle.skewness", "finer", "group_scale"} & set(full)
     assert {"layout", "pool_fill", "age", "n_disks"} <= set(full)
-    assert full_draws.words(full_draws.read(complete), {}).endswith(
+    assert order_entry_full_draws.words(order_entry_full_draws.read(complete), {}).endswith(
         "Grades are of 20 draws at full size, from the least to the most. The cycle is graded to scale.")
 
 
 @pytest.mark.parametrize("changed", [{"code": "of another day"}, {"calls": "another case"}])
 def test_with_a_draw_of_an_older_model_all_grades_are_to_scale(complete, changed):
     made_up(7, complete, **changed)
-    assert full_draws.results(complete) is None
-    words = full_draws.words(full_draws.read(complete), {})
+    assert order_entry_full_draws.results(complete) is None
+    words = order_entry_full_draws.words(order_entry_full_draws.read(complete), {})
     assert "Of an older model is draw 7" in words
     assert "Grades are to scale until all 20 are there" in words
 
 
 def test_with_a_draw_missing_all_grades_are_to_scale(complete):
-    full_draws.file_of(complete, 11).unlink()
-    assert full_draws.results(complete) is None
-    words = full_draws.words(full_draws.read(complete), {})
+    order_entry_full_draws.file_of(complete, 11).unlink()
+    assert order_entry_full_draws.results(complete) is None
+    words = order_entry_full_draws.words(order_entry_full_draws.read(complete), {})
     assert words.startswith("19 of 20 draws are kept at full size. Grades are to scale")
 
 
 def test_a_damaged_draw_is_no_missing_one(complete):
-    full_draws.file_of(complete, 11).write_bytes(b"nothing")
+    order_entry_full_draws.file_of(complete, 11).write_bytes(b"nothing")
     with pytest.raises(UserError, match="is no kept ensemble"):
-        full_draws.results(complete)
+        order_entry_full_draws.results(complete)
 
 
 def test_under_another_python_draws_count_and_words_name_them(complete):
     made_up(7, complete, code="of another Python", python="3.8")
-    assert full_draws.results(complete) is not None
-    assert "nobody can tell whether the model is still that of draw 7" in full_draws.words(full_draws.read(complete), {})
+    assert order_entry_full_draws.results(complete) is not None
+    words = order_entry_full_draws.words(order_entry_full_draws.read(complete), {})
+    assert "nobody can tell whether the model is still that of draw 7" in words
     made_up(8, complete, code="of another model", python="3.8")
-    assert full_draws.results(complete) is None
+    assert order_entry_full_draws.results(complete) is None
 
 
 def test_a_draw_that_cannot_be_is_named_and_leaves_all_grades_to_scale(complete):
-    full_draws.refuse(complete, 19, "users have worked for a day")
-    assert full_draws.results(complete) is None
-    words = full_draws.words(full_draws.read(complete), full_draws.refused(complete))
+    order_entry_full_draws.refuse(complete, 19, "users have worked for a day")
+    assert order_entry_full_draws.results(complete) is None
+    words = order_entry_full_draws.words(order_entry_full_draws.read(complete), order_entry_full_draws.refused(complete))
     assert "Draw 19 cannot be simulated: users have worked for a day. Grades are to scale until all 20 are there" in words
-    assert full_draws.to_do(complete, 20) == []
+    assert order_entry_full_draws.to_do(complete, 20) == []
 
 
 def test_a_reason_of_an_older_model_is_none(complete):
-    path = full_draws.refuse(complete, 19, "no")
+    path = order_entry_full_draws.refuse(complete, 19, "no")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"code": "of another day"}))
-    assert full_draws.to_do(complete, 20) == [19]
-    assert full_draws.results(complete) is None
+    assert order_entry_full_draws.to_do(complete, 20) == [19]
+    assert order_entry_full_draws.results(complete) is None
     path.write_text("[]")
     with pytest.raises(UserError, match=r"does not say why .*; restore it with git checkout -- data, or remove it"):
-        full_draws.refused(complete)
+        order_entry_full_draws.refused(complete)
 
 
 def test_the_range_at_full_size_is_the_least_to_the_most_and_the_cycle_stays_to_scale(complete):
-    results, full = ensemble_to_scale(), full_draws.results(complete)
+    results, full = ensemble_to_scale(), order_entry_full_draws.results(complete)
     scores = grades_at_full_size.scores(results, "04_oltp_gain", full).set_index("claim")
     to_scale = grades_at_full_size.scores(results, "04_oltp_gain", None).set_index("claim")
     assert scores["at full size"].to_dict() == {
@@ -305,7 +309,7 @@ def test_grades_to_scale_are_those_of_before(complete):
 
 def test_a_narrow_range_at_full_size_meets_or_misses(complete):
     claim = next(claim for claim in claims.read() if claim.id == "lutz-gain")
-    full = full_draws.results(complete)
+    full = order_entry_full_draws.results(complete)
     narrow = pd.Series(np.linspace(48, 52, 20), index=full.index)
     left = grades_at_full_size.of(full, claim, narrow)
     assert (left.draws, left.of, left.low, left.high) == (20, 20, 48, 52)
@@ -315,7 +319,7 @@ def test_a_narrow_range_at_full_size_meets_or_misses(complete):
 
 def test_a_condition_decides_at_full_size_by_the_rule_of_all_ensembles(complete):
     claim = next(claim for claim in claims.read() if claim.id == "lutz-gain")
-    full = full_draws.results(complete)
+    full = order_entry_full_draws.results(complete)
     gain = full.layout.map({"mirror": 50.0, "stripe": 50.0}).fillna(0.0) + np.linspace(0, 1, 20)
     left = grades_at_full_size.of(full, claim, gain)
     assert (left.told_by, grading.grade_left((45, 55), left, 0)) == ("layout", grading.NOT_IDENTIFIED)
@@ -325,13 +329,14 @@ def test_a_condition_decides_at_full_size_by_the_rule_of_all_ensembles(complete)
 def test_nonsense_in_printed_numbers_changes_no_prediction(complete, is_complete, monkeypatch):
     """What is recorded of each claim, at full size and to scale, whatever was printed of it."""
     if not is_complete:
-        full_draws.file_of(complete, 3).unlink()
+        order_entry_full_draws.file_of(complete, 3).unlink()
 
     def recorded():
         rows = []
         with monkeypatch.context() as patched:
             patched.setattr(record, "prediction", lambda *of_claim: rows.append(of_claim))
-            grades_at_full_size.record_all(ensemble_to_scale(), "04_oltp_gain", str, full_draws.results(complete))
+            grades_at_full_size.record_all(ensemble_to_scale(), "04_oltp_gain", str,
+                                           order_entry_full_draws.results(complete))
         return rows
 
     before, honest = recorded(), published.runs
@@ -345,7 +350,7 @@ def test_nonsense_in_printed_numbers_changes_no_prediction(complete, is_complete
 
 
 def test_numbers_at_full_size_are_recorded_once_they_grade(complete):
-    results, full = ensemble_to_scale(), full_draws.results(complete)
+    results, full = ensemble_to_scale(), order_entry_full_draws.results(complete)
     numbers = order_entry_graded.metrics(results, full).set_index("name").value
     assert (numbers["full-size.gain-low"], numbers["full-size.gain-high"]) == pytest.approx((0, 190))
     assert (numbers["full-size.joint-shown"], numbers["full-size.draws"]) == (19, 20)
@@ -355,7 +360,7 @@ def test_numbers_at_full_size_are_recorded_once_they_grade(complete):
 
 
 def test_r_squared_is_graded_at_full_size_too_and_each_verdict_says_so(complete):
-    results, full = ensemble_to_scale(), full_draws.results(complete)
+    results, full = ensemble_to_scale(), order_entry_full_draws.results(complete)
     scores = grades_at_full_size.scores(results, "05_io_size_correlation", full)
     r_squared = full["after/io_size.r_squared"]
     assert scores.loc[0, ["left, low", "left, high"]].tolist() == [r_squared.min(), r_squared.max()]

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from study.ensembles.ensembles import AFTER
-from study.experiments.allocator_2010 import order_entry_sentences as words
+from study.experiments.allocator_2010 import order_entry_sentences
 
 
 def cycles(*values):
@@ -20,7 +20,7 @@ def drawn(*values):
     ((0.4, 1.3, 0.8), (0.0, -0.2, 0.6), "appear by best guess after 0.5 turnovers: "),
     ((0.4, 1.5, 0.8), (1.2, 0.0, 0.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws: ")])
 def test_the_cycle_is_where_changes_are_skewed_enough(by_age, draws, where):
-    sentence = words.cycle(cycles(*by_age), drawn(*draws), 1.2)
+    sentence = order_entry_sentences.cycle(cycles(*by_age), drawn(*draws), 1.2)
     assert where in sentence
     assert f"0.40 after 0, {by_age[1]:.2f} after 0.5, 0.80 after 1.5. " in sentence
     assert "a skewness of 1.2" in sentence
@@ -30,9 +30,9 @@ def test_a_change_stands_out_if_no_seed_says_otherwise():
     steps = pd.DataFrame([(key, key.upper(), seed, reduction) for key, both in (
         ("old", (0, 0)), ("worse", (-130, -110)), ("bad", (-60, -40)), ("mixed", (-50, 1)), ("good", (60, 80)),
         ("all-coded", (80, 90))) for seed, reduction in enumerate(both)], columns=["key", "label", "seed", "reduction"])
-    assert words.ablation(steps).startswith("Alone, and in every seed, runs vary more with *WORSE* (by 120 %), *BAD* (by "
-                                            "50 %); less with *GOOD* (by 70 %). ")
-    assert "vary more with none; less with none" in words.ablation(steps[steps.key == "mixed"])
+    assert order_entry_sentences.ablation(steps).startswith(
+        "Alone, and in every seed, runs vary more with *WORSE* (by 120 %), *BAD* (by 50 %); less with *GOOD* (by 70 %). ")
+    assert "vary more with none; less with none" in order_entry_sentences.ablation(steps[steps.key == "mixed"])
 
 
 def test_published_changes_are_nearest_somewhere_and_between_levels():
@@ -41,6 +41,6 @@ def test_published_changes_are_nearest_somewhere_and_between_levels():
                          + [("layout", "layout", "raidz2", False, 70.0, 71.0),
                             ("layout", "layout", "stripe", False, 30.0, 80.0)],
                          columns=["factor", "label", "level", "is_number", "gain", "reduction"])
-    assert words.over_unpublished(table, (50.0, 70.0)) == (
+    assert order_entry_sentences.over_unpublished(table, (50.0, 70.0)) == (
         "+50 % is nearest with disks 22 (+49 %), and lies between disks 22 and 88; "
         "-70 % is nearest with layout raidz2 (-71 %), and lies between no two neighbouring numbers")

@@ -8,11 +8,10 @@ from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.experiments.alignment_2010 import lun
 from study.experiments.allocator_2010 import exchange, order_entry
 from study.experiments.protocol import Checked, Comparison, Experiment, table_of
-from study.experiments.vdev_cache_2007 import filebench_oltp as oltp
-from study.experiments.vdev_cache_2007 import sequential_reads
+from study.experiments.vdev_cache_2007 import filebench_oltp, sequential_reads
 from study.runs import catalogue
 
-EXPERIMENTS = (oltp, sequential_reads, order_entry, exchange, lun)
+EXPERIMENTS = (filebench_oltp, sequential_reads, order_entry, exchange, lun)
 METHODS = {name: member for name, member in vars(Experiment).items()
            if inspect.isfunction(member) and not name.startswith("_")}
 OF_SERIES = {"n_runs", "claim"}     # the order entry is run in series, and three claims are made of it
@@ -52,7 +51,7 @@ def test_an_experiment_tells_its_name_and_its_effect(module):
 def test_the_machines_of_the_catalogue_are_experiments_that_are_checked_early():
     of_catalogue = {entry.machine for entry in catalogue.STUDY.values() if entry.machine}
     assert of_catalogue == {module.__name__ for module in EXPERIMENTS if hasattr(module, "check")}
-    for module in (oltp, sequential_reads):
+    for module in (filebench_oltp, sequential_reads):
         assert not misfits(Checked.check, module.check)
 
 

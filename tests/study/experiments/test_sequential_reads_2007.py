@@ -5,8 +5,8 @@ import pytest
 from study.documents import claims, priors, published
 from study.drawing import on_screen
 from study.ensembles import effects, ensembles
-from study.experiments.vdev_cache_2007 import sequential_reads as seqread_2007
-from study.figures import sequential_reads as pictures
+from study.experiments.vdev_cache_2007 import sequential_reads
+from study.figures import sequential_reads as sequential_reads_pictures
 from study.grades import claim_predictions
 from study.project import NOTEBOOKS
 from study.runs import catalogue, sliders
@@ -20,17 +20,17 @@ SMALL = DEFAULTS | {"n_leaves": 8, "file_gib": 1.0, "seconds": 2.0}
 
 @pytest.fixture(scope="module")
 def machine():
-    return seqread_2007.setup(**SMALL)
+    return sequential_reads.setup(**SMALL)
 
 
 @pytest.fixture(scope="module")
 def runs(machine):
-    return seqread_2007.compare(machine, 1)
+    return sequential_reads.compare(machine, 1)
 
 
 def predicted(machine):
     """The smallest ensemble, small machines only."""
-    return seqread_2007.predict(machine, 2, 2, 1)
+    return sequential_reads.predict(machine, 2, 2, 1)
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_nonsense_in_the_figures_to_be_predicted_changes_no_prediction(machine, 
 
 def test_another_baseline_changes_what_is_fitted_and_nothing_else(machine, small_files, monkeypatch):
     """So the test above can fail. The baseline is half of what the small machine reads."""
-    honest, fit = predicted(machine), seqread_2007.baseline()
+    honest, fit = predicted(machine), sequential_reads.baseline()
     rate = honest["before/summary.rate"].iloc[0] / 2
-    monkeypatch.setattr(seqread_2007, "baseline", lambda: fit._replace(baseline=rate))
+    monkeypatch.setattr(sequential_reads, "baseline", lambda: fit._replace(baseline=rate))
     refitted = predicted(machine)
     pd.testing.assert_frame_equal(ensembles.unfitted(refitted), ensembles.unfitted(honest))
     met = refitted[refitted.fitted & refitted.reached & (refitted.part == "central")]
@@ -77,12 +77,12 @@ def test_another_baseline_changes_what_is_fitted_and_nothing_else(machine, small
 
 
 def test_runs_that_there_are_already_are_not_repeated(machine, small_files, monkeypatch):
-    machine = seqread_2007.with_values(machine, priors.read(seqread_2007.EXPERIMENT).central())
-    runs, made, real = seqread_2007.compare(machine, 1), [], seqread_2007.run
-    monkeypatch.setattr(seqread_2007, "run", lambda *call: made.append(call) or real(*call))
+    machine = sequential_reads.with_values(machine, priors.read(sequential_reads.EXPERIMENT).central())
+    runs, made, real = sequential_reads.compare(machine, 1), [], sequential_reads.run
+    monkeypatch.setattr(sequential_reads, "run", lambda *call: made.append(call) or real(*call))
     anew = predicted(machine)
     n_anew = len(made)
-    pd.testing.assert_frame_equal(seqread_2007.predict(machine, 2, 2, 1, runs), anew)
+    pd.testing.assert_frame_equal(sequential_reads.predict(machine, 2, 2, 1, runs), anew)
     assert len(made) == 2 * n_anew - 2
 
 
@@ -90,34 +90,35 @@ def test_a_slider_calls_what_the_run_calls(runs):
     """The figure that a slider draws is that of the very comparison whose metrics are recorded."""
     known = catalogue.STUDY[NAME].parameters
     box = sliders.explore(
-        NAME, lambda **changed: seqread_2007.throughput(seqread_2007.compare(seqread_2007.setup(**(SMALL | changed)), 1)),
-        pictures.throughput, max_pending=35, sorts=True)
+        NAME, lambda **changed: sequential_reads.throughput(
+            sequential_reads.compare(sequential_reads.setup(**(SMALL | changed)), 1)),
+        sequential_reads_pictures.throughput, max_pending=35, sorts=True)
     assert "of these values" in box.status.value
-    assert box.picture.value == on_screen(pictures.throughput, seqread_2007.throughput(runs))
-    again = seqread_2007.metrics(seqread_2007.compare(seqread_2007.setup(**SMALL), 1))
-    pd.testing.assert_frame_equal(again, seqread_2007.metrics(runs))
+    assert box.picture.value == on_screen(sequential_reads_pictures.throughput, sequential_reads.throughput(runs))
+    again = sequential_reads.metrics(sequential_reads.compare(sequential_reads.setup(**SMALL), 1))
+    pd.testing.assert_frame_equal(again, sequential_reads.metrics(runs))
     assert set(DEFAULTS) < set(known)
 
 
 def test_each_second_adds_up_to_the_rate(runs):
-    means = seqread_2007.throughput(runs).groupby("variant").mib_per_s.mean()
+    means = sequential_reads.throughput(runs).groupby("variant").mib_per_s.mean()
     for variant, x in runs.items():
         assert means[variant] == pytest.approx(x.mib_per_s)
-        numbers = seqread_2007.quantities(x, runs.machine)
+        numbers = sequential_reads.quantities(x, runs.machine)
         assert sum(numbers[f"seqread{i}.rate"] for i in (1, 2, 3, 4)) == pytest.approx(numbers["summary.rate"])
 
 
 def test_streams_are_numbered_from_the_last_file(runs):
     """largefile4 is written first, so the first thread is stream 4."""
     x = runs.before
-    assert seqread_2007.quantities(x, runs.machine)["seqread4.bandwidth"] == pytest.approx(x.stream_mib_per_s[0])
+    assert sequential_reads.quantities(x, runs.machine)["seqread4.bandwidth"] == pytest.approx(x.stream_mib_per_s[0])
 
 
 def test_without_stalls_the_cache_is_worth_nothing(runs):
-    steps = seqread_2007.steps(runs, 1).set_index("key")
+    steps = sequential_reads.steps(runs, 1).set_index("key")
     assert steps.mib_per_s["warm-on"] == steps.mib_per_s["warm-off"] >= steps.mib_per_s["on"] > steps.mib_per_s["off"]
     assert (steps.loc[["warm-on", "warm-off"], "reader.stalled"] == 0).all()
-    shares = seqread_2007.shares(steps.reset_index()).set_index("name").value
+    shares = sequential_reads.shares(steps.reset_index()).set_index("name").value
     assert shares["steps.without-stalls"] == 0
     on, off, whole = (1 - shares[f"steps.{name}"] / 100 for name in ("stalls.on", "stalls.off", "loss"))
     assert whole == pytest.approx(off / on)
@@ -129,22 +130,22 @@ def test_all_claims_of_the_notebook_are_predicted_or_said_not_to_be(machine, sma
     assert {claim.id for claim in claim_predictions.of_notebook(NAME)} == set(predictions)
     assert len(predictions) == 15
     known = priors.read("seqread")
-    shown = effects.conditions(results, known, seqread_2007.EFFECT)
+    shown = effects.conditions(results, known, sequential_reads.EFFECT)
     assert len(shown) == 1 + sum(len(ensembles.others(condition)) for condition in known.conditions)
     assert shown.label.is_unique
 
 
 @pytest.mark.parametrize("name", catalogue.STUDY[NAME].parameters["disk"].choices)
 def test_a_drive_takes_one_command_and_has_the_buffer_asked_for(name):
-    machine = seqread_2007.setup(**(SMALL | {"disk": name, "segments": 4, "reads_ahead": False}))
+    machine = sequential_reads.setup(**(SMALL | {"disk": name, "segments": 4, "reads_ahead": False}))
     assert (machine.disk.depth, machine.disk.window, machine.disk.segments, machine.disk.reads_ahead) == (1, 1, 4, 0)
-    assert seqread_2007.run(machine, "before", 1).mib_per_s > 0
+    assert sequential_reads.run(machine, "before", 1).mib_per_s > 0
 
 
 def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):
-    half = seqread_2007.setup(**(SMALL | {"pool": "half full"}))
+    half = sequential_reads.setup(**(SMALL | {"pool": "half full"}))
     assert half.first_byte == machine.disk.disk_bytes // 2
-    assert seqread_2007.run(half, "before", 1).mib_per_s < seqread_2007.run(machine, "before", 1).mib_per_s
+    assert sequential_reads.run(half, "before", 1).mib_per_s < sequential_reads.run(machine, "before", 1).mib_per_s
 
 
 @pytest.mark.parametrize(("changed", "words"), [
@@ -155,6 +156,6 @@ def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):
     ({"line_kib": 0}, "line_shift"), ({"seconds": 0.0}, "duration_ns is 0")])
 def test_an_impossible_machine_is_one_sentence(changed, words):
     with pytest.raises(ValueError, match=words) as error:
-        seqread_2007.run(seqread_2007.setup(**(SMALL | changed)), "before", 1)
+        sequential_reads.run(sequential_reads.setup(**(SMALL | changed)), "before", 1)
     assert "\n" not in str(error.value)
     assert "; choose" in str(error.value)

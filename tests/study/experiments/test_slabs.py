@@ -8,7 +8,7 @@ from study.ensembles.ensembles import AFTER
 from study.errors import UserError
 from study.experiments.allocator_2010 import slabs
 from study.experiments.allocator_2010.appliance import scaled_rules
-from study.figures import free_space as pictures
+from study.figures import free_space as free_space_pictures
 from study.grades import claim_predictions
 from study.project import NOTEBOOKS
 from study.runs import catalogue, record
@@ -65,7 +65,7 @@ def test_intervals_stand_beside_the_ranges_of_the_text(results):
     assert (table.published_low["bad, old rules"], table.published_high["bad, old rules"]) == (0.7, 1.9)
     metrics = slabs.interval_metrics(results).set_index("name").value
     assert metrics["unfitted.aggregation.good-middle"] == table.middle["good, old rules"]
-    assert len(pictures.good_and_bad(table.reset_index()).axes[0].get_yticks()) == 4
+    assert len(free_space_pictures.good_and_bad(table.reset_index()).axes[0].get_yticks()) == 4
 
 
 def test_each_condition_is_tried(results):
@@ -206,13 +206,13 @@ def test_the_notebook_has_the_parameters_of_the_pool():
 
 def test_what_is_drawn_over_time_is_what_was_found(machine):
     txgs = slabs.compare(machine, {"old": slabs.rules("b117")}, 1)
-    axes, = pictures.over_time(txgs, [(6, float("inf")), (0.7, 1.9)]).axes
+    axes, = free_space_pictures.over_time(txgs, [(6, float("inf")), (0.7, 1.9)]).axes
     assert (axes.lines[0].get_ydata() == txgs.blocks).all()
 
 
 def test_slabs_are_drawn_from_the_outermost_down(machine):
     txgs = slabs.compare(machine, {"old": slabs.rules("b117"), "new": slabs.rules("b141_df")}, 1)
-    figure = pictures.slabs_over_time(txgs, machine.n_slabs, slabs.max_blocks(machine))
+    figure = free_space_pictures.slabs_over_time(txgs, machine.n_slabs, slabs.max_blocks(machine))
     above = figure.axes[0]
     assert (above.collections[0].get_offsets()[:, 1] == txgs[txgs.rule == "old"].slab).all()
     low, high = above.get_ylim()

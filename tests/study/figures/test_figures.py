@@ -13,7 +13,9 @@ from PIL import Image
 
 from study import drawing
 from study.drawing import STYLE, canvas, ratio_ticks, render
-from study.figures import correlation, ladders, order_entry, predictions
+from study.figures import correlation as correlation_pictures
+from study.figures import ladders, order_entry
+from study.figures import predictions as prediction_pictures
 
 
 def line(data, scale=1.0):
@@ -136,14 +138,14 @@ def test_an_outlier_does_not_squeeze_the_response_times_of_the_others():
 
 def test_intervals_have_a_key_for_each_mark():
     table = pd.DataFrame({"what": ["a", "b"], "low": [1.0, 2.0], "middle": [2.0, 3.0], "high": [3.0, 4.0]})
-    key, = predictions.intervals(table, 2.5, "gain (%)").legends
+    key, = prediction_pictures.intervals(table, 2.5, "gain (%)").legends
     assert [text.get_text() for text in key.get_texts()] == ["published", "5 to 95 %", "middle"]
 
 
 def test_no_number_of_a_machine_lies_off_the_axis():
     table = pd.DataFrame({"number": ["a/rate", "b/rate", "c/rate"], "printed": [10.0, 10.0, 0.0], "least": [1.0, 20.0, 0.0],
                           "mean": [2.0, 25.0, 0.0], "most": [3.0, 40.0, 0.0]})
-    axes, = predictions.nearest(table, {"a/rate": "first"}, 1.4).axes
+    axes, = prediction_pictures.nearest(table, {"a/rate": "first"}, 1.4).axes
     low, high = axes.get_xlim()
     assert low < 0.1 < 4.0 < high
     assert [label.get_text() for label in axes.get_yticklabels()] == ["first", "b\nrate"]    # a printed 0 has no ratio
@@ -165,7 +167,7 @@ def test_names_of_two_series_do_not_touch():
     table.attrs["units"] = {"database.tps": "1/s", "appliance.io_size": "B"}
     analysis = SimpleNamespace(table=table, outcome="database.tps", statistic="appliance.io_size",
                                row=SimpleNamespace(n_eff=3))
-    figure = correlation.over_runs(analysis)
+    figure = correlation_pictures.over_runs(analysis)
     figure.draw_without_rendering()
     above, below = (axes.get_tightbbox() for axes in figure.axes)      # with all their words
     assert above.y0 > below.y1 > below.y0 >= 0

@@ -6,7 +6,10 @@ import pandas as pd
 import pytest
 
 from study import drawing
-from study.figures import advice, exchange, filebench_oltp, free_space, ladders, sequential_reads, vdev_cache
+from study.figures import advice, exchange, ladders, vdev_cache
+from study.figures import filebench_oltp as filebench_oltp_pictures
+from study.figures import free_space as free_space_pictures
+from study.figures import sequential_reads as sequential_reads_pictures
 from study.runs import sliders
 from support.pictures import edge_is_white
 
@@ -52,13 +55,13 @@ def gains(low, high):
 
 
 CASES = [
-    (lambda runs: filebench_oltp.throughput(runs, {"before": 123_456.0, "after": 234_567.0}), oltp(10, 234_567)),
-    (lambda runs: filebench_oltp.throughput(runs, {"before": 1.0, "after": 1.0}), oltp(1, 1)),
-    (sequential_reads.throughput, reads(120, 123_456.0)), (sequential_reads.throughput, reads(1, 1.0)),
+    (lambda runs: filebench_oltp_pictures.throughput(runs, {"before": 123_456.0, "after": 234_567.0}), oltp(10, 234_567)),
+    (lambda runs: filebench_oltp_pictures.throughput(runs, {"before": 1.0, "after": 1.0}), oltp(1, 1)),
+    (sequential_reads_pictures.throughput, reads(120, 123_456.0)), (sequential_reads_pictures.throughput, reads(1, 1.0)),
     (vdev_cache.lines_over_time, cache(160)), (vdev_cache.lines_over_time, cache(0)),
     (vdev_cache.lines_over_time, cache(12_800)),
-    (lambda table: free_space.over_time(table, [(8, np.inf), (1, 2)]), writes(32.0)),
-    (lambda table: free_space.over_time(table, [(8, np.inf), (1, 2)]), writes(1.0)),
+    (lambda table: free_space_pictures.over_time(table, [(8, np.inf), (1, 2)]), writes(32.0)),
+    (lambda table: free_space_pictures.over_time(table, [(8, np.inf), (1, 2)]), writes(1.0)),
     (lambda table: exchange.pool_forecast(table, 128.0), pool(128.0)),
     (lambda table: exchange.pool_forecast(table, 128.0), pool(4.0)),
     (lambda table: ladders.rates(table, [50.0, 70.0, 5000.0], [1.0, 2e5, 2e5]),

@@ -7,7 +7,7 @@ from study.documents import claims, priors
 from study.ensembles import effects, ensembles
 from study.errors import UserError
 from study.experiments.allocator_2010 import exchange, order_entry, slabs
-from study.experiments.postgres_2008 import setups as checkpoints_2008
+from study.experiments.postgres_2008 import setups as checkpoints
 from study.experiments.vdev_cache_2007 import filebench_oltp, sequential_reads
 from study.grades import claim_predictions, grading
 from study.runs import record
@@ -80,7 +80,7 @@ def sizes(notebook, known, share_of_numbers=1.0):
 
 CASES = {name: sizes(name, *of) for name, of in {
     "01": (priors.read("oltp"),), "04": (priors.read("order_entry"), ensembles.NUMBERS),
-    "06": (priors.read("exchange"), ensembles.NUMBERS), "09": (checkpoints_2008.known(), ensembles.NUMBERS)}.items()}
+    "06": (priors.read("exchange"), ensembles.NUMBERS), "09": (checkpoints.known(), ensembles.NUMBERS)}.items()}
 
 
 def cases(**gains):
@@ -129,7 +129,7 @@ def test_a_range_that_decides_has_its_unit_once_and_no_exponent(experiment, of, 
 @pytest.mark.parametrize(("experiment", "labels"), [
     ("oltp", filebench_oltp.EFFECT.labels), ("seqread", sequential_reads.EFFECT.labels),
     ("aggregation", slabs.CONDITIONS), ("order_entry", order_entry.EFFECT.labels), ("exchange", exchange.EFFECT.labels),
-    ("checkpoints", checkpoints_2008.CONDITIONS)])
+    ("checkpoints", checkpoints.CONDITIONS)])
 def test_every_choice_of_every_condition_has_words(experiment, labels):
     switches = [condition for condition in priors.read(experiment).conditions if isinstance(condition, priors.Switch)]
     choices = {(switch.name, choice) for switch in switches for choice in ensembles.others(switch)}

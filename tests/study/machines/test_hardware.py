@@ -9,7 +9,7 @@ from study.documents import priors
 from study.errors import UserError
 from study.experiments.ladders_2009 import readings as ladder_readings
 from study.experiments.ladders_2009 import rungs as ladders_2009
-from study.experiments.postgres_2008 import setups as checkpoints_2008
+from study.experiments.postgres_2008 import setups as checkpoints
 from study.machines import devices as machine_devices
 from study.machines import hardware, scenario
 from study.machines import simulate as machines
@@ -112,8 +112,8 @@ def test_no_machine_that_is_predicted_has_a_device_whose_figures_come_from_the_s
     quoting = {name for name in NAMES if any("rajadurai-2009" in source for source in hardware.read(name).table.source)}
     ladders = [machine for ladder in ladder_readings.LADDERS.values() for reading in ladder_readings.readings(ladder)
                for machine in ladders_2009.rungs(ladder, reading)]
-    values = checkpoints_2008.known().central()
-    tests = [checkpoints_2008.of_test(name, values, 8) for name in checkpoints_2008.TESTS]
+    values = checkpoints.known().central()
+    tests = [checkpoints.of_test(name, values, 8) for name in checkpoints.TESTS]
     used = {devices.sheet for machine in (*ladders, *tests) for devices in machine_devices.devices_of(machine)}
     assert quoting == {"write-ssd-18"}
     assert len(used) > 3

@@ -4,7 +4,7 @@ import json
 import pytest
 import typer.testing
 
-from study.commands import measure as command
+from study.commands.measure import measure as measure_verb
 from study.errors import UserError
 from study.ingest import given_runs, imports, measured
 from study.ingest.given_runs import Given
@@ -71,7 +71,7 @@ def test_jobs_side_by_side_are_taken_only_where_fio_added_them_up():
 
 
 def measure(*words):
-    return typer.testing.CliRunner().invoke(command.measure, ["pgbench", "--quick", "--dry-run", *map(str, words)])
+    return typer.testing.CliRunner().invoke(measure_verb, ["pgbench", "--quick", "--dry-run", *map(str, words)])
 
 
 def test_a_bad_output_and_the_label_of_a_shipped_set_are_refused_before_anything_starts(runs, tmp_path, programs_there):

@@ -17,7 +17,8 @@ from study.commands.measure import notebook_of
 from study.errors import UserError
 from study.figures import measured as pictures
 from study.ingest import given_runs, imports, measured
-from study.machines import conf, simulate
+from study.machines import conf
+from study.machines import simulate as machines
 from study.measure import (
     cluster,
     device,
@@ -259,9 +260,9 @@ def test_all_jobs_that_are_missing_are_named(name):
 def test_no_number_of_the_sheet_is_left_but_its_size_and_form(name):
     of = sets.shipped(name)
     machine = predicted.base(of)
-    known = device.known_with(simulate.known([machine]), device.numbers(of))
+    known = device.known_with(machines.known([machine]), device.numbers(of))
     fitted = {prior.name.removeprefix(f"{device.FORM}.") for prior in known.priors if prior.of == "device"}
-    fields = set(simulate.sheet(device.FORM).params._fields)
+    fields = set(machines.sheet(device.FORM).params._fields)
     assert fields - fitted == {"disk_bytes", "buffer_bytes", "is_volatile", "random_rate"}
 
 

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from rich.console import Console
 
 from study import project
-from study.commands import advise as advise_verb
+from study.commands.advise import how_long
 from study.commands.result import in_json
 from study.ensembles import intervals
 from study.errors import UserError
@@ -483,7 +483,7 @@ def test_the_ladder_of_a_slide_tries_what_is_safe_alone():
 
 
 def test_before_it_starts_it_says_what_is_simulated_and_what_takes_less():
-    words = advise_verb.how_long(12, 8)
+    words = how_long(12, 8)
     assert words.startswith("simulating 12 machines, 8 draws of each")
     assert "--draws 4" in words
-    assert "--draws 2," in advise_verb.how_long(12, 2)
+    assert "--draws 2," in how_long(12, 2)

@@ -10,7 +10,7 @@ import pytest
 from study import drawing
 from study.errors import UserError
 from study.experiments.vdev_cache_2007.cache_lines import lines_under_each_rule, metrics
-from study.figures import vdev_cache as pictures
+from study.figures import vdev_cache
 from study.project import NOTEBOOKS
 from study.runs import catalogue, sliders
 from study.runs.catalogue import Notebook
@@ -24,7 +24,7 @@ HERE = "90_model_vs_zfs"
 def explore(**values):
     def simulate(**changed):
         return lines_under_each_rule(**(SETTINGS | changed))
-    return sliders.explore(HERE, simulate, pictures.lines_over_time, numbers=metrics, **values)
+    return sliders.explore(HERE, simulate, vdev_cache.lines_over_time, numbers=metrics, **values)
 
 
 def bars(data):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from model.events.streams import stream
 from study.drawing import render
 from study.errors import UserError
-from study.figures import traces as figures
+from study.figures import traces
 from study.project import DATA
 from study.replays import verify
 from study.traces import allocations, arcs, vdevs
@@ -297,11 +297,11 @@ def test_a_rate_has_bounds(rate):
 
 def test_every_picture_is_drawn():
     trace = random_trace(3)
-    for draw, data in ((figures.miss_ratios, arcs.through_arc(trace, 4096, []).curve),
-                       (figures.sizes, vdevs.through_queue(trace, 5000, None).table),
-                       (figures.shares, arcs.through_l2arc(trace, 4096, None, [], "b141").table),
-                       (figures.bytes_read, vdevs.through_vdev_cache(trace, [], None).table),
-                       (figures.records, allocations.through_allocator(trace, 4096, 0.5, None).table)):
+    for draw, data in ((traces.miss_ratios, arcs.through_arc(trace, 4096, []).curve),
+                       (traces.sizes, vdevs.through_queue(trace, 5000, None).table),
+                       (traces.shares, arcs.through_l2arc(trace, 4096, None, [], "b141").table),
+                       (traces.bytes_read, vdevs.through_vdev_cache(trace, [], None).table),
+                       (traces.records, allocations.through_allocator(trace, 4096, 0.5, None).table)):
         assert render(draw, data, formats=["png"])["png"].startswith(b"\x89PNG")
 
 

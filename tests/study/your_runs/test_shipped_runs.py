@@ -7,7 +7,7 @@ import pytest
 
 from study import drawing
 from study.errors import UserError
-from study.figures import correlation as rankings
+from study.figures import correlation as correlation_pictures
 from study.figures import your_runs as pictures
 from study.ingest import given_runs, imports
 from study.project import DATA, ROOT
@@ -187,7 +187,8 @@ def test_figures_are_drawn_of_what_is_shipped(shipped, table):
     scan, changed = lags.of_table(table, SIZE, TPS, 10, 1), change_points.changes(table[TPS].to_numpy(), 1)
     analysis = correlating.look(table, TPS, SIZE, 1).analysis
     drawn = [(pictures.on_one_clock, table, [TPS, SIZE]), (pictures.tails, shipped.tails), (pictures.lags, scan, 1.0, 1.0),
-             (pictures.levels, table, TPS, changed), (rankings.ranking, analysis), (rankings.scatter, analysis),
+             (pictures.levels, table, TPS, changed), (correlation_pictures.ranking, analysis),
+             (correlation_pictures.scatter, analysis),
              (pictures.two_labels, comparison.compare(shipped, TPS, "sync-on", "sync-off"), TPS)]
     for draw, *data in drawn:
         assert drawing.render(draw, *data, formats=("png",))["png"]

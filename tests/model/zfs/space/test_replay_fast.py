@@ -13,7 +13,7 @@ from model.zfs.space.bitmaps import MAX_BLOCKS
 from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
-from study.replays import pool as pools
+from study.replays import pool
 from study.replays.alloc_trace import AMBIGUOUS, recorded_with
 from study.replays.pool import replay_pool
 from study.replays.recorded_vdevs import alike
@@ -123,6 +123,6 @@ def test_of_a_pool_too_the_fast_engine_says_how_many_choices_may_differ(tmp_path
         driven = real(*arguments)
         driven.pool.blocks.free.n_ambiguous[:] = 3
         return driven
-    real = pools.drive_by_variant
-    monkeypatch.setattr(pools, "drive_by_variant", ambiguous)
+    real = pool.drive_by_variant
+    monkeypatch.setattr(pool, "drive_by_variant", ambiguous)
     assert replay_pool(path, "117_df", alike(1, 2**20), engine="fast").summary[AMBIGUOUS] == 3
