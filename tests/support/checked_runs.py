@@ -5,11 +5,11 @@ import test_bitmap_maps
 import test_block_requests
 import test_dedup_writes
 import test_disk
+import test_disk_read_buffer
 import test_exchange
 import test_forecast
 import test_pickers
 import test_ufs
-import test_vdev_queue
 import test_vdev_queue_replay
 import test_zfetch
 
@@ -25,8 +25,9 @@ from defects import postgres as postgres_defects
 from defects import sequential_reads as seqread_defects
 from defects import zfs_files as zfs_files_defects
 from defects import zil as zil_defects
-from drivers import arc_traces, filled_pool, metaslab_stories, order_entry_pools
+from drivers import arc_traces, filled_pool, metaslab_stories, order_entry_pools, queue_stories
 from drivers import l2arc as l2arc_machine
+from drivers.queue_rules import WHAT_IF
 from laws import aged_pool as aged_pool_laws
 from laws import ufs as ufs_laws
 from laws import zfs_files as zfs_files_laws
@@ -120,10 +121,10 @@ def zfetch():
 
 
 def devices():
-    test_vdev_queue.steps_seen(test_vdev_queue.Leaf(test_vdev_queue.WHAT_IF), test_vdev_queue.random_story(2, 200, 40))
+    queue_stories.steps_seen(queue_stories.Leaf(WHAT_IF), queue_stories.random_story(2, 200, 40))
     test_vdev_queue_replay.replay_queue(test_vdev_queue_replay.trace_of("b117"))
     test_disk.test_the_disk_with_the_nearest_block_is_reached_first()
-    test_disk.test_a_write_larger_than_a_segment_waits_for_the_platter()
+    test_disk_read_buffer.test_a_write_larger_than_a_segment_waits_for_the_platter()
     test_ufs.test_an_array_returns_from_its_cache_and_is_never_flushed()
 
 

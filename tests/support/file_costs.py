@@ -17,7 +17,7 @@ SECONDS = {
     "pull": 8, "queue_compiled": 8, "remaining_draws": 8, "sources": 8, "ufs": 8, "disk_replay": 7, "leaves": 7,
     "shipped_runs": 7, "disk": 6, "each_tool": 6, "history_matching": 6, "ladders_2009": 6, "predict": 6, "processes": 6,
     "ssd": 6, "zvols": 6, "aged_pool": 5, "checkpoint_figures": 5, "documentation": 5, "filebench_oltp_2007": 5,
-    "golden": 5, "lent_memory": 5, "pool_replay": 5, "vdev_queue_replay": 5, "zil": 5, "measured_ladder": 4,
+    "lent_memory": 5, "pool_replay": 5, "vdev_queue_replay": 5, "zil": 5, "measured_ladder": 4,
 }
 
 

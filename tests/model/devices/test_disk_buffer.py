@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_disk import MS, REV, ZONES, small_disk
 
+from drivers.small_disk import MS, REV, ZONES, small_disk
 from model.devices import arm_columns as arm
 from model.devices import segment_columns as cached
 from model.devices.cache_flush import write_out

@@ -17,8 +17,8 @@ from study.ingest.reading import Damaged
 from study.project import ROOT
 from support import processes, zpool_text
 from support.hostile import changed_anywhere
+from support.imported_runs import FIXTURES
 
-FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
 ROWS = {"tank": list(range(1, 32)), "  mirror": list(range(2, 33)), "    sda": [0] * 31}
 SAMPLES = {
     "run.txt": (FIXTURES / "pgbench/plain/run.txt").read_bytes(),

@@ -10,9 +10,9 @@ from study.errors import UserError
 from study.ingest import given_runs, imports, tables
 from study.project import ROOT
 from study.store import store
+from support.imported_runs import FIXTURES
 
 EXAMPLE = ROOT / "data" / "examples" / "run"
-FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
 COUNTS = "SELECT (SELECT count(*) FROM observations), (SELECT count(*) FROM transactions), (SELECT count(*) FROM imports)"
 
 

@@ -12,11 +12,10 @@ from study.errors import UserError
 from study.figures import your_runs as pictures
 from study.ingest import given_runs, imports
 from study.measure import ladder
-from study.project import ROOT
 from study.your_runs import change_points, chosen, clock, comparison, correlating, lags, quantities
 from support import zpool_text
+from support.imported_runs import FIXTURES
 
-FIXTURES = ROOT / "tests" / "study" / "ingest" / "fixtures"
 STARTED = "2026-11-21T00:46:00Z"
 BLOCK = """{at}: Per-Operation Breakdown
 read1    {n}ops    {rate}ops/s  32.2mb/s    0.001ms/op [0.000ms - 8.035ms]

@@ -5,8 +5,8 @@ import pytest
 from support.processes import UNCOMPILED, printed, prints_the_same
 
 SHORT_RUN = """
+from drivers.queue_rules import ALL_RULES
 from drivers.queue_stories import Leaf, random_story, steps_seen
-from test_vdev_queue import ALL_RULES
 for params in ALL_RULES.values():
     print(steps_seen(Leaf(params), random_story(3, 150, 60)))
 """

@@ -1,0 +1,6 @@
+"""The notebooks of the study."""
+
+
+from study.runs import catalogue
+
+BOOKS = catalogue.books()

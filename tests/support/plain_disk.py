@@ -1,0 +1,3 @@
+"""The disk of most scenarios of tests."""
+
+DISK = {"pool": {"data": {"sheet": "savvio-10k2"}}}
