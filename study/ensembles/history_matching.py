@@ -222,8 +222,8 @@ def trust(truths: pd.DataFrame, matched: Match) -> str:
     as_far = (truths.nearest >= matched.of_all.min()).sum()
     return (f"Of {len(truths)} machines of the model {truths.is_inside.sum()} have their effect in the range that their own "
             f"numbers leave. That range is {_width(truths):.2f} times as wide as that of as many draws taken at random. To "
-            f"all numbers of such a machine the nearest other draw is off by a factor of {truths.nearest.median():.3f}, and "
-            f"in 95 % of cases by {truths.nearest.quantile(0.95):.3f} at most. To those that were printed it is off by "
+            f"all numbers of such a machine the nearest other draw is off by a factor of {truths.nearest.median():.3f}. In "
+            f"95 % of cases that is {truths.nearest.quantile(0.95):.3f} at most. To those that were printed it is off by "
             f"{matched.of_all.min():.3f}. As far off or farther are {as_far} of the {len(truths)}.")
 
 

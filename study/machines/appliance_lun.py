@@ -20,7 +20,8 @@ from model.simulations import block_requests
 from model.simulations import request_columns as request
 from model.simulations.block_requests import Result
 from model.zfs.dmu import straddling
-from study.machines import scenario, simulate
+from study.machines import scenario
+from study.machines import simulate as machines
 from study.machines.scenario import Scenario
 
 ERA = "b141"                    # of the appliance's software 2010.Q1: model/zfs/eras.py
@@ -111,7 +112,7 @@ def _run(machine: Setup, is_misaligned: bool, seed: int, n_requests: int) -> Res
                           machine.cached, machine.lun_gib)
     n_clients = machine.in_flight * N_DISKS
     files = block_requests.files_of(LUN_GIB * GIB, machine.block_bytes)
-    store = simulate.store(appliance, dict(machine.values), files, n_clients, seed).zfs
+    store = machines.store(appliance, dict(machine.values), files, n_clients, seed).zfs
     assert store is not None
     clients = block_requests.Settings(n_clients, round(machine.seconds * SECOND_NS), appliance.host.cpus)
     return block_requests.simulate(requests(machine, is_misaligned, seed, n_requests), clients, store, LUN_GIB * GIB)

@@ -153,7 +153,7 @@ def _of_records(lines: list[str], path: Path) -> dict[str, str]:
         value = next((record[key] for key in VALUES if key in record), None)
         if name is None or value is None:
             raise UserError(f"{path.name} has a record without a name or without a value, so it is cut or of something "
-                            "else; give what SHOW ALL or SHOW VARIABLES prints")
+                            "else. Give what SHOW ALL or SHOW VARIABLES prints")
         settings[name] = _with_unit(value, record.get("unit", ""))
     return settings
 

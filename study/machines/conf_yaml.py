@@ -68,7 +68,7 @@ def settings(text: str, of_lines: Callable[[str], dict[str, str]]) -> dict[str, 
     if len(given) > 1:
         raise ValueError(f"has settings in several places, {' and '.join(given)}; give that of the database alone")
     if not given and any(map(_is_mapping, content)):
-        raise ValueError("is YAML without a command of a server, its parameters, or a setting that is simulated; give what "
+        raise ValueError("is YAML without a command of a server, its parameters, or a setting that is simulated. Give what "
                          "the database reads, or what SHOW ALL prints")
     return next(iter(given.values()), None)
 

@@ -14,8 +14,8 @@ NO_EFFECT = "is a property of ZFS that the model leaves out; leave it out here t
 ALONE = "takes only what is not of all data, and is not simulated"
 ENTRIES: dict[str, dict[str, str]] = {
     "pool": {
-        "special": f"is a special vdev, which {ALONE}; leave it out, and metadata lie on the data devices",
-        "dedup": f"is a dedup vdev, which {ALONE}; leave it out, as data are never deduplicated here",
+        "special": f"is a special vdev, which {ALONE}. Leave it out, and metadata lie on the data devices",
+        "dedup": f"is a dedup vdev, which {ALONE}. Leave it out, as data are never deduplicated here",
         **dict.fromkeys(("spare", "spares"), "is a hot spare, which does nothing until a disk fails; leave it out")},
     "files": {
         "dedup": "is not simulated; leave it out, and take the prediction as an upper bound",

@@ -6,7 +6,7 @@ from typing import Any
 from model.databases.innodb import state as innodb_state
 from model.databases.innodb import sysbench
 from model.databases.oracle import state as oracle_state
-from model.databases.postgres import columns as postgres_columns
+from model.databases.postgres import columns as pg
 from model.databases.postgres import pgbench, toolkit
 from model.databases.postgres import state as postgres_state
 from model.events.clock import SECOND_NS
@@ -120,7 +120,7 @@ def max_tps(machine: Scenario, values: dict) -> float:
     be drawn, so a fifth more.)"""
     server = machine.postgres
     statements = postgres_database(machine, values, 1).statements
-    n, cpu = len(statements), statements[:, postgres_columns.CPU_NS].sum() / SECOND_NS
+    n, cpu = len(statements), statements[:, pg.CPU_NS].sum() / SECOND_NS
     trips = n * values["trip_ns"] / speed(machine, values) / SECOND_NS
     return 1.2 * min(machine.host.cpus / cpu, (server.threads or 1) / trips, server.clients / (cpu + trips))
 

@@ -6,7 +6,7 @@ from model.devices.command_queue import Drive
 from model.devices.data_sheet import SheetParams, new_drive
 from model.devices.ssd import SsdParams
 from model.events.streams import stream
-from model.filesystems.ufs import columns as ufs_columns
+from model.filesystems.ufs import columns as ufs
 from model.filesystems.ufs.state import Ufs, UfsParams, new_ufs
 from model.filesystems.ufs.volumes import Stripe
 from study.machines.scenario import Scenario
@@ -72,8 +72,8 @@ def _params(machine: Scenario, values: dict) -> UfsParams:
 
 def device_series(place: Ufs) -> dict:
     """Of the data, and of the log if it has a volume of its own: per count an array over the seconds that were recorded."""
-    log, of = int(place.file[0, ufs_columns.STRIPE]), place.volumes.per_second
-    if not (place.file[1:, ufs_columns.STRIPE] != log).all():
+    log, of = int(place.file[0, ufs.STRIPE]), place.volumes.per_second
+    if not (place.file[1:, ufs.STRIPE] != log).all():
         return {"data": dict(zip(NAMES, of.sum(axis=0), strict=True))}
     return {"data": dict(zip(NAMES, of.sum(axis=0) - of[log], strict=True)),
             "log pool": dict(zip(NAMES, of[log], strict=True))}

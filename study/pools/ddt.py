@@ -212,8 +212,8 @@ def _histogram(lines: list[str], name: str) -> tuple[Bucket, ...]:
     for column, most in zip(Bucket._fields[1:], rounded[1:], strict=True):
         summed, printed = sum(getattr(row, column) for row in rows), getattr(total, column)
         if abs(summed - printed) > most + len(rows):        # sizes are whole bytes here
-            raise UserError(f"{name}: the rows have {summed} {column.replace('_', ' ')}, but Total says {printed}, and "
-                            f"rounding explains {most:.0f} at most, so that something is missing or wrong; give the "
+            raise UserError(f"{name}: the rows have {summed} {column.replace('_', ' ')}, but Total says {printed}. "
+                            f"Rounding explains {most:.0f} at most, so that something is missing or wrong. Give the "
                             "output unchanged")
     return tuple(rows)
 

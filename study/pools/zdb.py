@@ -179,7 +179,7 @@ def _bytes(printed: str, quantity: str) -> int:
     n_bytes = size_of(printed, quantity)
     if printed[-1].isdigit() and ("." in printed or n_bytes % SECTOR_BYTES):
         raise UserError(f"the {quantity} of a metaslab is '{printed}' without a unit, but that is no multiple of "
-                        f"{SECTOR_BYTES} bytes; its line is cut, so give the output unchanged")
+                        f"{SECTOR_BYTES} bytes. Its line is cut, so give the output unchanged")
     return n_bytes
 
 

@@ -5,10 +5,8 @@ from study.project import ROOT
 from support import prose
 
 MAX_WORDS = 25
-# Draws at full size and kept ensembles are identified by these statements: count of long sentences that stay as they are.
-KEPT = {"study/experiments/allocator_2010/order_entry_pool.py": 1, "study/ensembles/history_matching.py": 1,
-        "study/machines/conf_files.py": 1, "study/machines/conf_yaml.py": 1, "study/machines/not_simulated.py": 2,
-        "study/pools/ddt.py": 1, "study/pools/zdb.py": 1}
+# Statements that recorded draws at full size are identified by: count of long sentences that stay as they are.
+KEPT = {"study/experiments/allocator_2010/order_entry_pool.py": 1}
 
 
 def long_sentences(source):

@@ -21,7 +21,8 @@ from study.ensembles.ensembles import AFTER, BEFORE, VARIANTS
 from study.ensembles.processors import on_all_processors
 from study.errors import UserError
 from study.experiments.protocol import Comparison, case_of, table_of
-from study.machines import appliance_lun, simulate
+from study.machines import appliance_lun
+from study.machines import simulate as machines
 from study.machines.appliance_lun import BACKUP, DATABASE, KIB, UNITS, Setup, quantities, with_values
 
 EXPERIMENT, CLAIM, NOTEBOOK = "alignment", "alignment-loss", "14_lun_alignment"
@@ -36,7 +37,7 @@ def known() -> Known:
     """Priors of the experiment and of every device that is drawn."""
     both = [appliance_lun.described(disk, "mirror", True, 8 * KIB, True, 0.2, 100.0)
             for disk in ("sata-7k2-1tb", "sas-15k-300")]
-    return simulate.known(both, EXPERIMENT)
+    return machines.known(both, EXPERIMENT)
 
 
 def setup(*, seconds: float, block_kib: int = 8, on_zvol: bool = True, **chosen: Any) -> Setup:

@@ -7,7 +7,7 @@ The three ladders were climbed on one server. So a draw has one machine and one 
 """
 from study.documents.priors import Known
 from study.ensembles import at_once, kept
-from study.experiments.ladders_2009 import rungs as ladders
+from study.experiments.ladders_2009 import rungs as ladders_2009
 from study.experiments.ladders_2009.readings import SYSBENCH_RO, SYSBENCH_RW, Ladder
 from study.experiments.protocol import Drawn
 
@@ -23,11 +23,12 @@ def drawn(name: str, of: tuple[Ladder, ...], length: float) -> Drawn:
 
     def simulate(values: dict, seed: int, variant: str) -> dict[str, float]:
         ladder, place = places[variant]
-        machines = ladders.rungs(ladder, {name: values[name] for name in asked}, {ladders.LENGTH[ladder.name]: length})
+        machines = ladders_2009.rungs(ladder, {name: values[name] for name in asked},
+                                      {ladders_2009.LENGTH[ladder.name]: length})
         of_machine = {name: value for name, value in values.items() if name not in asked}
-        return {ladders.RATE: ladders.measured(machines[place], of_machine, seed)[ladders.RATE]}
+        return {ladders_2009.RATE: ladders_2009.measured(machines[place], of_machine, seed)[ladders_2009.RATE]}
 
-    ensemble = kept.Ensemble(name, __name__, length, ladders.READS)
+    ensemble = kept.Ensemble(name, __name__, length, ladders_2009.READS)
     printed = at_once.runs_of(DOCUMENT)
     return Drawn(known=_known(of), variants=tuple(places), simulate=simulate, ensemble=ensemble,
                  printed_runs={name: printed[name] for name in places})
@@ -35,7 +36,7 @@ def drawn(name: str, of: tuple[Ladder, ...], length: float) -> Drawn:
 
 def _known(of: tuple[Ladder, ...]) -> Known:
     """What is not known for any of the ladders."""
-    each = [ladders.known(ladder) for ladder in of]
+    each = [ladders_2009.known(ladder) for ladder in of]
     priors = {prior.name: prior for known in each for prior in known.priors}
     switches = {switch.name: switch for known in reversed(each) for switch in known.switches}
     return Known(tuple(priors.values()), tuple(switches.values()))

@@ -15,7 +15,7 @@ import pandas as pd
 
 from study.ensembles import kept
 from study.ensembles.processors import on_all_processors
-from study.experiments.postgres_2008 import setups
+from study.experiments.postgres_2008 import setups as checkpoints
 from study.experiments.postgres_2008.curves import SETTLED_S, Run, smooth
 from study.experiments.postgres_2008.setups import BUFFERS_GIB, CORES, MEMORY_GIB, SEGMENT_GIB, TESTS, quantities
 
@@ -61,14 +61,14 @@ COLUMNS = (
 
 def few_log_files(values: dict, scale: int, seed: int) -> Run:
     """UFS with directio and half the tables, restored with the log of its creation only."""
-    return setups.run(UFS, values | {"first_load_pct": 50, "log_files": "of creation"}, scale, seed)
+    return checkpoints.run(UFS, values | {"first_load_pct": 50, "log_files": "of creation"}, scale, seed)
 
 
 def memory(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """A row a run: tables_gib, log_gib, reads_mb (MB/s, mean of the test), of_arc (tables and log over what the ARC has)."""
     arc_gib = MEMORY_GIB - BUFFERS_GIB - values["other_gib"]
     cases = [{"working_gib": tables, "checkpoint_segments": segments} for tables in TABLES_GIB for segments in SEGMENTS]
-    reads = kept.rows(kept.Ensemble("postgres-memory", __name__, None, setups.HARDWARE), _reads,
+    reads = kept.rows(kept.Ensemble("postgres-memory", __name__, None, checkpoints.HARDWARE), _reads,
                       [(MISTAKE, values | case, scale, seed) for case in cases])
     rows = [(case["working_gib"], log_gib(case["checkpoint_segments"], scale), row["reads_mb"])
             for case, (row,) in zip(cases, reads, strict=True)]
@@ -77,7 +77,7 @@ def memory(values: dict, scale: int, seed: int) -> pd.DataFrame:
 
 
 def _reads(*call: Any) -> list[kept.Row]:
-    return [{"reads_mb": float(setups.run(*call).read_mb["data"].mean())}]
+    return [{"reads_mb": float(checkpoints.run(*call).read_mb["data"].mean())}]
 
 
 def log_gib(segments: int, scale: int) -> float:
@@ -93,9 +93,9 @@ def fits(results: pd.DataFrame) -> tuple[float, float]:
 
 def loads(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """What was published, and what comes out under each of LOADS: a row each, a column for each of COLUMNS, in its unit."""
-    printed, tests = setups.published_numbers(), list(dict.fromkeys(column.test for column in COLUMNS))
+    printed, tests = checkpoints.published_numbers(), list(dict.fromkeys(column.test for column in COLUMNS))
     calls = [(test, values | changes, scale, seed) for _, changes in LOADS.values() for test in tests]
-    runs = iter(kept.rows(kept.Ensemble("postgres-loads", __name__, None, setups.HARDWARE), _numbers, calls))
+    runs = iter(kept.rows(kept.Ensemble("postgres-loads", __name__, None, checkpoints.HARDWARE), _numbers, calls))
     rows = {"published": {column: printed.get(f"{column.test} {column.quantity}") for column in COLUMNS}}
     for name in LOADS:
         numbers = {test: next(runs)[0] for test in tests}
@@ -104,7 +104,7 @@ def loads(values: dict, scale: int, seed: int) -> pd.DataFrame:
 
 
 def _numbers(*call: Any) -> list[kept.Row]:
-    run = setups.run(*call)
+    run = checkpoints.run(*call)
     log = run.written_mb.get("log", run.written_mb["data"])
     max_log_mb = smooth(log, 10, run.step_s)[run.t >= SETTLED_S].max()
     return [quantities(run) | {"busy": run.busy, "log.write_bandwidth_peak": float(max_log_mb)}]
@@ -114,7 +114,7 @@ def checkpointer(values: dict, scale: int, seed: int) -> pd.DataFrame:
     """Two tests with 16 processors and with four times as many. Gives how many pages a second the checkpointer writes, in
     the middle second of those in which it writes, and how many checkpoints end."""
     calls = [(test, values, scale, seed, None, cores) for test in (NO_ZIL, ZFS) for cores in (CORES, 4 * CORES)]
-    runs, rows = on_all_processors(setups.run, calls), []
+    runs, rows = on_all_processors(checkpoints.run, calls), []
     for (test, *_, cores), run in zip(calls, runs, strict=True):
         at_work = run.by_checkpointer[run.by_checkpointer > 0]
         rows.append((TESTS[test].label, cores, 100 * run.busy, quantities(run)[TPM] / 1000, float(np.median(at_work)),

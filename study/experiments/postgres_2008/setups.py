@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from model.databases.postgres import columns as postgres_columns
+from model.databases.postgres import columns as pg
 from model.databases.postgres import state as postgres_state
 from model.databases.postgres.pgbench import PAGE_BYTES
 from study import memo
@@ -185,7 +185,7 @@ def _recorded(name: str, scale: int, machine: Scenario, done: machines.Outcome, 
         for count, per in (("read_bytes", 1e6), ("written_bytes", 1e6), ("writes", 1)))
     assert done.result is not None
     assert isinstance(done.result.machine, postgres_state.Machine)
-    cpu_ns = done.result.machine.database.statements[:, postgres_columns.CPU_NS].sum()
+    cpu_ns = done.result.machine.database.statements[:, pg.CPU_NS].sum()
     count = {name: values[:n].astype(float) for name, values in done.per_second.items()}
     pages = sum(count[name] for name in PAGES_WRITTEN)
     return Run(

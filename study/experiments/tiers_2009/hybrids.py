@@ -18,7 +18,8 @@ from study.ensembles import kept
 from study.errors import UserError
 from study.experiments.tiers_2009 import prices
 from study.experiments.tiers_2009.prices import Point, Prices
-from study.machines import scenario, simulate
+from study.machines import scenario
+from study.machines import simulate as machines
 from study.machines.scenario import Scenario
 
 SCALE = 8
@@ -70,7 +71,7 @@ def machine(list_of: Prices, point: Point, load: Load) -> Scenario:
 
 
 def _run(appliance: Scenario, values: dict, seed: int, since: float) -> list[dict[str, float]]:
-    outcome = simulate.simulate(appliance, values, seed, since=since)
+    outcome = machines.simulate(appliance, values, seed, since=since)
     disks, cache = outcome.devices["data"], outcome.devices.get("cache", {"reads": 0})
     return [{"tps": outcome.tps, "response": outcome.mean_ms, "seconds": outcome.seconds,
              "cache_reads": cache["reads"], "disk_reads": disks["reads"], "disk_writes": disks["writes"]}]
@@ -82,10 +83,10 @@ def run(names: Sequence[str], load: Load, seed: int, grid: tuple[Point, ...] = G
     seconds. What devices cost does not matter yet."""
     lists = {name: prices.read(name) for name in names}
     cases = [(name, point._replace(disk=disk.name)) for name in names for disk in lists[name].disks() for point in grid]
-    machines = [machine(lists[name], point, check(load)) for name, point in cases]
-    values = simulate.known(machines, "oracle").central() | {"changed_share": 1 - load.read_share}
+    simulated = [machine(lists[name], point, check(load)) for name, point in cases]
+    values = machines.known(simulated, "oracle").central() | {"changed_share": 1 - load.read_share}
     seen = kept.rows(kept.Ensemble("hybrid-pools", __name__, None, ("hardware/*.toml",)), _run,
-                     [(each, values, seed, load.seconds / 2) for each in machines])
+                     [(each, values, seed, load.seconds / 2) for each in simulated])
     return pd.DataFrame([{"prices": name, **point._asdict(), **rows[0]}
                          for (name, point), rows in zip(cases, seen, strict=True)])
 

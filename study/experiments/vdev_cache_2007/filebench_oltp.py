@@ -22,7 +22,7 @@ from model.simulations.filebench_oltp.state import Settings, Site, check_setting
 from model.simulations.rules import rules_of
 from model.zfs.arc.arc import Arc
 from model.zfs.eras import era
-from model.zfs.vdev import recorder_columns
+from model.zfs.vdev import recorder_columns as recorded
 from model.zfs.vdev.cache import FILL_ALL, FILL_METADATA, VdevCacheParams
 from model.zfs.vdev.leaves import Recorder, new_recorder
 from model.zfs.vdev.queue import VdevQueueParams
@@ -223,7 +223,7 @@ def lines_of_one_disk(runs: Runs) -> list[cache_lines.Lines]:
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """What the recorded disk served: rows of `model.zfs.vdev.leaves.Recorder.commands`."""
-    return x.leaves.recorder.commands[:x.leaves.recorder.n[recorder_columns.COMMANDS]]
+    return x.leaves.recorder.commands[:x.leaves.recorder.n[recorded.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from model.devices.data_sheet import SheetParams
-from model.simulations.sequential_reads import watch_columns
+from model.simulations.sequential_reads import watch_columns as watched
 from model.simulations.sequential_reads.run import Result, simulate
 from model.simulations.sequential_reads.state import (
     ACTIVITIES,
@@ -220,13 +220,13 @@ def timelines(runs: Runs) -> list[Timeline]:
     """What the first reader did."""
     per_copy = runs.machine.readers.read_bytes / MIB
     recorders = {variant: x.machine.recorder for variant, x in runs.items()}
-    return [Timeline(LABELS_OF[variant], recorder.activities[:recorder.n[watch_columns.ACTIVITIES]], per_copy)
+    return [Timeline(LABELS_OF[variant], recorder.activities[:recorder.n[watched.ACTIVITIES]], per_copy)
             for variant, recorder in recorders.items()]
 
 
 def commands_of_one_disk(x: Result) -> np.ndarray:
     """Rows of `model.simulations.sequential_reads.state.Recorder.commands`."""
-    return x.machine.recorder.commands[:x.machine.recorder.n[watch_columns.COMMANDS]]
+    return x.machine.recorder.commands[:x.machine.recorder.n[watched.COMMANDS]]
 
 
 # --- what it is made of -------------------------------------------------------------------------------------------------
