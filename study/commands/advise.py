@@ -45,6 +45,7 @@ def advise(
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """
+    from study.machines import room_for_records
     from study.machines.run_length import BUDGET
     from study.predictions import advice_page, bounds, recipes, storage_steps, tuning_steps
     from study.predictions import advise as advising
@@ -66,6 +67,7 @@ def advise(
         hardware = advising.named(hardware)
         given_files.refuse_endless(hardware, given_files.TEXT)
         mine, asked = advising.read(hardware, database), storage_steps.read(hardware)
+        room_for_records.refuse_none(mine[0])
         content = advising.content_of(hardware, database)[0]
         instead = advising.taken_instead(hardware, database)
         taken = (*instead, *taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))

@@ -379,6 +379,9 @@ def main() -> None:
 def _of_usage(error: typer.TyperException) -> str:
     """A word that the command line lacks or does not know. Nothing, if no word was given and help has been printed."""
     message = error.format_message().strip().rstrip(".").replace(". Did you mean", "; did you mean")
+    what = getattr(getattr(error, "param", None), "help", None)
+    if message.startswith("Missing") and what:
+        message += f" ({what.strip().rstrip('.')})"
     complaints = getattr(error.__cause__, "errors", None)       # of pydantic, which knows the value
     if complaints:
         message = errors.of_value(message.removeprefix("Invalid value for ").partition(": ")[0], complaints()[0])

@@ -43,12 +43,14 @@ def predict(
 
     How far off such predictions are: docs/predicting.md.
     """
+    from study.machines import room_for_records
     from study.machines import scenario as scenarios
     from study.machines.simulate import checked
     scenario = scenarios.named(scenario)
     given_files.refuse_endless(scenario, given_files.TEXT)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
+    room_for_records.refuse_none(mine)
     if against is not None:
         of_one: dict[str, object] = {"--out": to, "--dry-run": dry_run or None, "--seeds": seeds if seeds > 1 else None}
         _compare((scenario, mine), against, draws, of_one, as_json)
@@ -85,7 +87,7 @@ def _give_prediction(mine: "Scenario", content: dict[str, Any], draws: int, seed
     with console.counting("runs") as tell, progress.telling(tell):
         predicted = prediction.interval(mine, draws, seeds)
         shares = bounds.of(mine, prediction.EXPERIMENTS[mine.database.kind])
-    error, taken = model_error.seen(), prediction.taken_by_default(content, mine)
+    error, taken = model_error.seen(), prediction.taken_by_default(content, mine, predicted.run)
     others = {"bound_by": {part.of: part.share for part in shares}, "taken_by_default": taken}
     calibrated = model_error.as_quantity(predicted.tps, error) | others
     if to is not None:
@@ -105,6 +107,7 @@ def _give_prediction(mine: "Scenario", content: dict[str, Any], draws: int, seed
 def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Mapping[str, object], as_json: bool) -> None:
     """What the change from a machine, and its file, to that of the file `other` gains; `of_one`: options that are of one
     machine, if given."""
+    from study.machines import room_for_records
     from study.machines import scenario as scenarios
     from study.predictions import advise, against
     from study.predictions import predict as prediction
@@ -114,6 +117,7 @@ def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Map
     other = scenarios.named(other)
     given_files.refuse_endless(other, given_files.TEXT)
     changed = scenarios.read(other)
+    room_for_records.refuse_none(changed)
     err.print(f"simulating {2 * draws} runs: a few minutes")
     with console.counting("runs") as tell, progress.telling(tell):
         made = against.compare(mine[1], changed, draws)

@@ -85,7 +85,8 @@ def replay_queue(
 @replay.command("disk")
 def replay_disk(
     trace: Annotated[Path, typer.Argument(help="CSV or Parquet file of op, block, count, service_us, gap_us.")],
-    disk: Annotated[Path, typer.Option(help="JSON description of the drive.")],
+    disk: Annotated[Path, typer.Option(help="JSON description of the drive: data/examples/drive.json is there to try, and "
+                                            "to copy for your own, which may lie anywhere.")],
     seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write measured and predicted service times here (CSV); folders that are missing are made.")] = None,

@@ -45,6 +45,7 @@ class Prediction(NamedTuple):
     runs: pd.DataFrame          # a row per draw and seed
     why: str                    # how long runs are, and why
     notes: tuple[str, ...]
+    run: Scenario               # what is run in the scenario's place
 
     @property
     def tps(self) -> intervals.Interval:
@@ -55,7 +56,7 @@ class Prediction(NamedTuple):
 def interval(machine: Scenario, draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None) -> Prediction:
     """What a machine would do, over `draws` of all that is not known of it, with `seeds` runs each."""
     runs, lengths = compare_with_lengths([machine], draws, seeds, experiment)
-    return Prediction(machine, table(runs), runs, lengths[0].why, notes(machine))
+    return Prediction(machine, table(runs), runs, lengths[0].why, notes(machine), lengths[0].scenario)
 
 
 def compare(scenarios: list[Scenario], draws: int = DRAWS, seeds: int = SEEDS, experiment: str | None = None,
@@ -153,8 +154,14 @@ def named(quantities: pd.DataFrame, calibrated: intervals.Interval | None = None
     return pd.concat([first, shown], ignore_index=True)
 
 
-def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
-    """What a scenario (`content`, as it is in its file) leaves out, and what is taken instead: a line for each section."""
+_OF_A_RUN = {"start", "seconds"}        # of a database's entries
+RUNS = ("runs: how long they are, and how they begin, follows from a short one. Long ones begin as hours of work leave the "
+        "database, unless start says otherwise.")
+
+
+def taken_by_default(content: dict, machine: Scenario, run: Scenario | None = None) -> tuple[str, ...]:
+    """What a scenario (`content`, as it is in its file) leaves out, and what is taken instead: a line for each section.
+    `run`: what is run in its place, whose start and seconds are the true ones. Where it is not known yet, `RUNS` says so."""
     sections = {"host": machine.host, "files": machine.files, "pool": machine.pool, "pool.data": machine.pool.data,
                 "database": machine.database}
     asked = content.get("database", {}).get("kind")
@@ -165,11 +172,13 @@ def taken_by_default(content: dict, machine: Scenario) -> tuple[str, ...]:
         for part in name.split("."):
             given = given.get(part, {})
         values = section.model_dump() | ({"system": machines.system(machine)} if name == "host" else {})
+        if name == "database":
+            values |= {field: getattr(run.database, field) if run else None for field in _OF_A_RUN & values.keys()}
         taken = [f"{field} = {as_toml(value)}" for field, value in values.items()
                  if field not in given and field not in SET_BY_PROGRAM and value not in (None, "")
                  and not isinstance(value, dict)]
         lines += [f"{name}: {', '.join(taken)}"] * bool(taken)
-    return tuple(lines)
+    return (*lines, RUNS) if run is None else tuple(lines)
 
 
 def _own_of_mariadb(database: dict, machine: Scenario) -> str:

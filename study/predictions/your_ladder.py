@@ -8,6 +8,7 @@ import pandas as pd
 from model.devices.data_sheet import SheetParams
 from study.errors import UserError
 from study.machines import power_cut_risks, run_length, scenario
+from study.machines import simulate as machines
 from study.machines import storage as scenario_storage
 from study.machines.scenario import Scenario
 from study.machines.storage import Devices
@@ -22,16 +23,23 @@ DURABILITY: dict[str, dict] = {
     "no intent log": {"files.zil": False},
 }
 WIDTHS = {"stripe": None, "mirror": 2, "raidz1": None, "raidz2": None}
+LEAST = {"raidz1": 2, "raidz2": 3}          # disks of such a group
 
 
 def machine(disk: str, n_disks: int, layout: str, log_device: str, cache_device: str, memory_gib: float, record_kib: int,
             durability: str, clients: int, scale: int) -> Scenario:
-    """PostgreSQL 8.3 under pgbench on ZFS of build b141, with so much chosen."""
+    """PostgreSQL 8.3 under pgbench on ZFS of build b141, with so much chosen. UserError for what cannot be, with the names
+    of these choices."""
     _refuse_two_kinds_of_disk(disk, log_device, cache_device)
+    _refuse_broken_groups(n_disks, layout)
     base = scenario.of(_content(disk, n_disks, layout, memory_gib, record_kib, clients, scale))
     changes: dict = {f"pool.{part}": {"sheet": name} for part, name in (("log", log_device), ("cache", cache_device))
                if name != NO_DEVICE}
-    return scenario.changed(base, changes | DURABILITY[durability])
+    chosen = scenario.changed(base, changes | DURABILITY[durability])
+    try:
+        return machines.checked(chosen)
+    except UserError as error:
+        raise UserError(f"scale is {scale} and n_disks is {n_disks}, but {error}") from None
 
 
 def _content(disk: str, n_disks: int, layout: str, memory_gib: float, record_kib: int, clients: int, scale: int) -> dict:
@@ -55,6 +63,16 @@ def _refuse_two_kinds_of_disk(*sheets: str) -> None:
     if len(disks) > 1:
         raise UserError(f"the disks are {' and '.join(sorted(disks))}, but disks of one kind can be simulated; take the "
                         "same, or an SSD as log or cache device")
+
+
+def _refuse_broken_groups(n_disks: int, layout: str) -> None:
+    width = WIDTHS[layout] or 1
+    if n_disks % width:
+        raise UserError(f"n_disks is {n_disks}, but the layout {layout} has groups of {width} disks; choose a multiple of "
+                        f"{width}, or another layout")
+    if n_disks < LEAST.get(layout, 1):
+        raise UserError(f"n_disks is {n_disks}, but the layout {layout} has {LEAST[layout]} disks at least; choose more, or "
+                        "another layout")
 
 
 def next_steps(machine: Scenario, spare: str, draws: int, budget: run_length.Budget,

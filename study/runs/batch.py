@@ -5,6 +5,7 @@ from which on most time is needed, by itself and by those that need it. So a bat
 """
 import concurrent.futures
 import contextlib
+import dataclasses
 import os
 import signal
 import threading
@@ -16,6 +17,7 @@ from rich.text import Text
 
 from study.console import err
 from study.runs import catalogue, kernels
+from study.runs.notebook_names import in_own_names
 from study.runs.plan import UNLIMITED, Limits, Outcome, Plan, done_before
 from study.runs.runner import run
 
@@ -103,6 +105,8 @@ def _run_in_turn(plan: Plan, limits: Limits, progress: Progress, console: Consol
         if task is not None:
             progress.remove_task(task)
     if outcome.status != "ok":
+        if outcome.reason and catalogue.entry(plan.notebook):
+            outcome = dataclasses.replace(outcome, reason=in_own_names(outcome.reason, plan.parameters))
         where = "" if outcome.status == "not run" else f"; see {plan.folder}"
         message = Text.assemble((f"{plan.name}: {outcome.status}", "red"), f" ({outcome.reason}){where}")
         console.print(message, soft_wrap=True)

@@ -24,6 +24,7 @@ from IPython.core.error import InputRejected
 from study import errors
 from study.errors import UserError
 from study.project import ROOT, write_atomically
+from study.runs.notebook_names import in_own_names
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -103,7 +104,8 @@ def load_ipython_extension(shell: "InteractiveShell") -> None:
 
 def _told(shell: "InteractiveShell", kind: type, error: BaseException, way: TracebackType | None, tb_offset: Any = None,
           ) -> list[str]:
-    lines = [f"{error}"] if isinstance(error, UserError) or _is_refused(way) \
+    parameters = next((cells.known for cells in shell.ast_transformers if isinstance(cells, Checked)), ())
+    lines = [in_own_names(f"{error}", parameters)] if isinstance(error, UserError) or _is_refused(way) \
         else shell.InteractiveTB.structured_traceback(kind, error, way, tb_offset=tb_offset)
     shell._showtraceback(kind, error, lines)
     return lines

@@ -13,7 +13,7 @@ import math
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 from study import drawing
 from study.errors import UserError
 from study.runs import catalogue, progress, record
+from study.runs.notebook_names import in_own_names
 from study.runs.parameters import Parameter, Value
 
 LABEL = {"description_width": "13em"}
@@ -54,10 +55,10 @@ def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], max_
     what it accepts beside the other values. Lists of choices may be `within`, too.
     """
     noted = _noted(draw, note)
-    if record.folder() is not None:
-        _show_alone(simulate, noted, values)
-        return None
     known = catalogue.STUDY[notebook].parameters
+    if record.folder() is not None:
+        _show_alone(simulate, noted, values, known)
+        return None
     for name, high in (max_values or {}).items():
         known = known | {name: known[name].model_copy(update={"high": max(high, values[name])})}
     explorer = Explorer(notebook, simulate, noted, numbers, {name: known[name] for name in values}, values)
@@ -78,11 +79,11 @@ def _noted(draw: Callable[..., Figure], note: str) -> Callable[..., Figure]:
     return noted
 
 
-def _show_alone(simulate: Callable, draw: Callable, values: dict[str, Value]) -> None:
+def _show_alone(simulate: Callable, draw: Callable, values: dict[str, Value], known: Collection[str]) -> None:
     try:
         data = simulate(**values)
     except (UserError, ValueError) as error:
-        print(error)
+        print(in_own_names(str(error), known))
         return
     record.show(drawing.on_screen(draw, data))
     print("In JupyterLab sliders stand here: make lab")
@@ -190,7 +191,8 @@ class Explorer(widgets.VBox):
                 data = self.simulate(**values)
                 png = drawing.on_screen(self.draw, data)
         except (UserError, ValueError) as error:
-            self.status.value = f"<b>{escape(str(error).rstrip('.'))}.</b>{self._of_others()}"
+            refused = in_own_names(str(error), catalogue.STUDY[self.notebook].parameters).rstrip(".")
+            self.status.value = f"<b>{escape(refused)}.</b>{self._of_others()}"
             return
         except KeyboardInterrupt:
             self.status.value = f"<b>It was interrupted. Move a slider to go on.</b>{self._of_others()}"

@@ -149,7 +149,9 @@ def test_query_formats(study, tmp_path):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["run"], "missing argument 'notebooks'; see: study run --help"),
+    (["run"], "missing argument 'notebooks' (Names, numbers or paths of notebooks); see: study run --help"),
+    (["replay", "disk", "a.csv"], "missing option '--disk' (JSON description of the drive: data/examples/drive.json is"),
+    (["replay", "alloc", "a.csv"], "missing option '--variant' (Rules of which build: 103_ff, 117_df, 141_df, 141_ndf)"),
     (["params", "90", "--draw"], "no such option: --draw"),
     (["preditc"], "did you mean 'predict'?"),
     (["params", "9"], "names 2 notebooks, 90_model_vs_zfs and 91_published_setups; take one"),

@@ -9,7 +9,8 @@ from model.zfs.ageing.described import n_units
 from model.zfs.metaslab.metaslab_class import NO_HINT, allocate
 from model.zfs.metaslab.sync import sync_txg
 from model.zfs.space.status import OK
-from study.machines import pool_fill
+from study.errors import UserError
+from study.machines import pool_fill, room_for_records, scenario
 from study.machines.storage import Pool
 from study.pools import described_space
 from support.processes import interpreted
@@ -82,3 +83,26 @@ def test_a_run_writes_to_what_was_free_and_never_over_itself():
     assert printed["groups"] > 5
     assert printed["overlaps"] == printed["outside"] == 0
     assert printed["live_bytes"] <= printed["more_bytes"] < printed["written_bytes"]
+
+
+def filled(fill, fragmentation, **files):
+    return scenario.of({"pool": {"data": {"sheet": "savvio-10k2", "use_gib": 16, "ashift": 12}, "fill": fill,
+                                 "fragmentation": fragmentation},
+                        "files": {"era": "b141"} | files, "database": {"kind": "postgres", "scale": 10}})
+
+
+@pytest.mark.parametrize(("fill", "fragmentation", "record_kib"), [(0.99, 95, 16), (0.99, 95, 128), (0.9, 90, 128)])
+def test_records_longer_than_every_free_segment_are_refused_before_a_run(fill, fragmentation, record_kib):
+    machine = filled(fill, fragmentation, record_kib=record_kib)
+    made = pool_fill.made(machine.pool, B141)
+    longest = max(int(np.diff(pool_fill.free_of(made.slab, 1, 0, m)).max()) for m in made.numbers)
+    assert longest < 1024 * record_kib
+    message = f"pool: with fill = {fill:g} .* have {longest / 1024:g} KiB at most, but records take {record_kib}; choose"
+    with pytest.raises(UserError, match=message):
+        room_for_records.refuse_none(machine)
+
+
+@pytest.mark.parametrize(("fill", "fragmentation", "files"), [
+    (0.8, 40, {"record_kib": 128}), (0.99, 95, {"record_kib": 4}), (0.99, 95, {"record_kib": 16, "compress_ratio": 4.0})])
+def test_records_that_a_free_segment_holds_are_not_refused(fill, fragmentation, files):
+    room_for_records.refuse_none(filled(fill, fragmentation, **files))

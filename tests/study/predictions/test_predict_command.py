@@ -23,7 +23,7 @@ def test_a_wrong_scenario_exits_with_2(study, tmp_path):
 
 def test_what_is_left_out_is_said_with_what_is_taken():
     content = {"pool": {"data": {"sheet": "savvio-10k2"}}, "host": {"cpus": 4}, "database": {"kind": "mariadb"}}
-    of_database, host, files, pool, data, database = predict.taken_by_default(content, scenario.of(content))
+    of_database, host, files, pool, data, database, runs = predict.taken_by_default(content, scenario.of(content))
     assert of_database == (
         "database: mariadb is taken as the InnoDB of MySQL 5.7, with MariaDB's own sync_binlog = 0, "
         "innodb_log_file_size = 96M, innodb_log_files_in_group = 1, innodb_max_dirty_pages_pct = 90, "
@@ -37,6 +37,26 @@ def test_what_is_left_out_is_said_with_what_is_taken():
     assert "count = 1" in data
     assert "sheet" not in data
     assert "rows = 10000000" in database
+    assert "start" not in database
+    assert "seconds" not in database
+    assert runs == predict.RUNS
+
+
+@pytest.mark.parametrize(("kind", "of_run"), [
+    ("postgres", {"start": "at work", "interval_transactions": 1000}),
+    ("innodb", {"start": "at work", "transactions_a_second": 100, "seconds": 12.5}),
+    ("oracle", {"seconds": 30.0})])
+def test_start_and_seconds_taken_by_default_are_those_of_the_run(kind, of_run):
+    content = {"pool": {"data": {"sheet": "savvio-10k2"}}, "database": {"kind": kind}}
+    machine = scenario.of(content)
+    run = scenario.changed(machine, {f"database.{name}": value for name, value in of_run.items()})
+    database = predict.taken_by_default(content, machine, run)[-1]
+    assert database.startswith("database: ")
+    for name in ("start", "seconds"):
+        assert f"{name} = {predict.as_toml(of_run[name])}" in database if name in of_run else name not in database
+    assert "warm" not in database
+    given = content | {"database": content["database"] | {"seconds": 60}}
+    assert "seconds" not in predict.taken_by_default(given, scenario.of(given), run)[-1]
 
 
 @pytest.mark.parametrize(("changes", "first"), [

@@ -115,6 +115,11 @@ def test_no_later_cell_gives_a_parameter_another_value(name):
     assert {(name, parameter) for parameter in changed & set(parameters.of_cell(path))} <= FILLED_IN
 
 
+def test_an_error_of_ours_has_the_notebooks_own_names(shell, capsys):
+    shell.run_cell("from study.errors import UserError\nraise UserError('record_bytes is 3072; choose 4096')")
+    assert "record_kib is 3; choose 4 KiB" in capsys.readouterr().out
+
+
 def test_an_error_of_ours_is_its_sentence(shell, capsys):
     done = shell.run_cell("from study.errors import UserError\nraise UserError('scale is 3; give 2 or less')")
     assert not done.success

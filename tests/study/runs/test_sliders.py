@@ -95,6 +95,18 @@ def test_a_slider_ends_where_more_takes_too_long_but_not_below_its_value(n_leave
     assert (box.controls["n_leaves"].value, box.controls["n_leaves"].max) == (n_leaves, max(64, n_leaves))
 
 
+def test_what_is_refused_has_the_notebooks_own_names_and_units(listed):
+    listed(file_gib={"kind": "int", "low": 1, "high": 20})
+
+    def simulate(file_gib):
+        if file_gib > 10:
+            raise ValueError(f"file_bytes is {file_gib * 2**30}, but a disk has 10737418240; choose smaller files")
+        return [file_gib]
+    box = sliders.explore(HERE, simulate, bars, file_gib=2)
+    box.controls["file_gib"].value = 12
+    assert "<b>file_gib is 12, but a disk has 10 GiB; choose smaller files.</b>" in box.status.value
+
+
 @pytest.mark.parametrize("error", [UserError, ValueError])
 def test_what_is_refused_is_said_and_the_picture_of_other_values_is_grey(listed, error):
     listed(x={"kind": "float", "low": -1, "high": 10})
