@@ -173,7 +173,9 @@ def params(
     shown = table("name", "type", "default", "unit", "range", "help", whole="name")
     for row in rows:
         shown.add_row(*map(str, row.values()))
-    give(rows, as_json, lambda: out.print(shown if rows else f"{path.stem} has no parameters"))
+    give(rows, as_json, lambda: out.print(
+        shown if rows else f"{path.stem} has no parameters: {parameters.without_parameters(path) or 'their cell is empty'}",
+        soft_wrap=True))
 
 
 @app.command(rich_help_panel=CAME_OUT)

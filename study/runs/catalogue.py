@@ -345,6 +345,8 @@ def find(name: str) -> Path:
         if not path.is_file():
             raise UserError(f"there is no notebook {name}; check the path")
         return path.resolve()
+    if path.is_file():
+        raise UserError(f"{name} is no .ipynb file; give one, such as jupytext --to ipynb makes of a notebook that is text")
     have = books()
     candidates = [path for path in have if path.stem.startswith(name)]
     exact = [path for path in candidates if path.stem == name]

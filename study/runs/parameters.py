@@ -22,6 +22,7 @@ from study.runs import scalars
 from study.runs.notebook_file import cells
 from study.runs.scalars import Plain
 
+TAG = "parameters"      # of the cell that sets them
 MAX_SHOWN = 77          # letters of a value that a message shows
 MAX_BITS = 200          # of a whole number that it shows
 KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list",
@@ -65,14 +66,15 @@ def of_cell(path: Path) -> dict[str, Kept]:
 def lines_of_cell(path: Path) -> dict[str, Line]:
     """Names and lines in the `parameters` cell of a notebook: `name = value`, where a value is written out and not derived.
 
-    A derived value (`b = 2 * n`) would keep its old result when `n` is overridden, so it is an error. Imports and text that
-    stands by itself are passed over.
+    A derived value (`b = 2 * n`) would keep its old result when `n` is overridden, so it is an error. Imports, magics and
+    text that stands by itself are passed over. A UserError names all that is wrong.
     """
-    tagged = [cell for cell in cells(path) if "parameters" in cell.tags]
+    tagged = [cell for cell in cells(path) if TAG in cell.tags]
     if len(tagged) > 1:
-        raise UserError(f"{path.name} has {len(tagged)} cells tagged 'parameters'; keep one")
+        raise UserError(f"{path.name} has {len(tagged)} cells tagged '{TAG}'; keep one")
     known: dict[str, Line] = {}
-    source = tagged[0].source if tagged else ""
+    wrong: list[str] = []
+    source = _without_magics(tagged[0].source) if tagged else ""
     try:
         statements = ast.parse(source).body
     except (SyntaxError, ValueError) as error:
@@ -82,13 +84,42 @@ def lines_of_cell(path: Path) -> dict[str, Line]:
     for statement in statements:
         if _is_passed_over(statement):
             continue
-        name, value, annotation = _assignment(statement, path)
+        try:
+            name, value, annotation = _assignment(statement)
+        except UserError as error:
+            wrong.append(str(error))
+            continue
         if name in known:
-            raise UserError(f"{path.name}: parameter '{name}' is set twice in the parameters cell; keep one line")
+            wrong.append(f"parameter '{name}' is set twice in the parameters cell; keep one line")
+            continue
         comment = comments.get(statement.end_lineno or 0, "")
         kind = re.match(r"type:\s*(\S+)\s*", comment)
         known[name] = Line(value, annotation or (kind[1] if kind else ""), comment[kind.end():] if kind else comment)
+    if wrong:
+        raise UserError(f"{path.name}: {'; '.join(wrong)}")
     return known
+
+
+def without_parameters(path: Path) -> str:
+    """Why a notebook has no parameters, in a sentence, and how it gets some; "" if it has a cell for them."""
+    of_notebook = cells(path)
+    if any(TAG in cell.tags for cell in of_notebook):
+        return ""
+    near = next((tag for cell in of_notebook for tag in cell.tags if tag.lower() in (TAG, "parameter")), "")
+    if near:
+        return f"its tag '{near}' is not '{TAG}'; rename it"
+    if any(re.match(r"#\s*(\+|%%).*\bparameters\b", cell.source) for cell in of_notebook):
+        return f"no cell has the tag '{TAG}': a line of jupytext in an .ipynb is a comment; tag the cell in JupyterLab"
+    return f"no cell has the tag '{TAG}'; give it to the cell that sets them"
+
+
+def _without_magics(source: str) -> str:
+    """A cell as Python: of one that is none, lines of IPython are left empty."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return re.sub(r"(?m)^[ \t]*[%!].*$", "", source)
+    return source
 
 
 def _is_passed_over(statement: ast.stmt) -> bool:
@@ -102,23 +133,23 @@ def _comments(source: str) -> dict[int, str]:
             for token in tokenize.generate_tokens(io.StringIO(source).readline) if token.type == tokenize.COMMENT}
 
 
-def _assignment(statement: ast.stmt, path: Path) -> tuple[str, Kept, str]:
-    """Name, value and annotation."""
-    line = ast.unparse(statement)
+def _assignment(statement: ast.stmt) -> tuple[str, Kept, str]:
+    """Name, value and annotation. UserError, one sentence, for another statement."""
+    line = ast.unparse(statement).partition("\n")[0]
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None or len(targets) != 1 \
             or not isinstance(targets[0], ast.Name):
-        raise UserError(f"{path.name}: '{line}' in the parameters cell is not 'name = value'; move it to another cell")
+        raise UserError(f"'{line}' in the parameters cell is not 'name = value'; move it to another cell")
     try:
         value = _written_out(statement.value)
     except ArithmeticError as error:
-        raise UserError(f"{path.name}: '{line}' in the parameters cell is no number ({error}); write one") from None
+        raise UserError(f"'{line}' in the parameters cell is no number ({error}); write one") from None
     except TypeError as error:
-        raise UserError(f"{path.name}: '{line}' in the parameters cell is {error}; use a number, true or false, text, None, "
-                        "or a list or a dictionary of these") from None
+        raise UserError(f"'{line}' in the parameters cell is {error}; use a number, true or false, text, None, or a list or "
+                        "a dictionary of these") from None
     except ValueError:
-        raise UserError(f"{path.name}: '{line}' in the parameters cell is derived, so it would not follow when another "
-                        "parameter is overridden; move it to the next cell") from None
+        raise UserError(f"'{line}' in the parameters cell is derived, so it would not follow when another parameter is "
+                        "overridden; move it to the next cell") from None
     annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
     return targets[0].id, value, "" if annotation is None else ast.unparse(annotation).strip("'\"")
 
@@ -175,7 +206,22 @@ def _of_line(line: Line) -> Parameter:
     text = re.sub(r"^Union\[(.*)\]$", lambda union: union[1].replace(",", "|"), text)
     of_default = "any" if line.default is None else type(line.default).__name__
     kind = ANNOTATED.get(re.sub(r"\[.*\]$", "", text), of_default)
-    return Parameter.model_validate({"kind": kind, "optional": may_be_none, "help": line.help})
+    choices = _choices(line.annotation)
+    return Parameter.model_validate({"kind": type(choices[0]).__name__ if choices else kind, "optional": may_be_none,
+                                     "help": line.help, "choices": choices})
+
+
+def _choices(annotation: str) -> tuple[Value, ...] | None:
+    """Of `Literal[…]`, of one kind; else None."""
+    try:
+        nodes = ast.walk(ast.parse(annotation, mode="eval"))
+        literal = next(node for node in nodes if isinstance(node, ast.Subscript)
+                       and ast.unparse(node.value).rpartition(".")[2] == "Literal")
+        values = ast.literal_eval(f"({ast.unparse(literal.slice).strip('()')},)")
+    except (StopIteration, ValueError, SyntaxError):
+        return None
+    kinds = {type(value) for value in values}
+    return values if len(kinds) == 1 and kinds <= {bool, int, float, str} else None
 
 
 def schema(path: Path, listed: Mapping[str, Parameter] | None) -> dict[str, tuple[Kept, Parameter]]:
@@ -212,7 +258,8 @@ def resolve(path: Path, listed: Mapping[str, Parameter] | None, overrides: Mappi
 def _wrong_name(path: Path, known: Mapping[str, tuple[Kept, Parameter]], name: str, is_given: bool, is_secret: bool) -> str:
     """Why a parameter cannot be given so; "" if it can."""
     if name not in known:
-        hint = errors.meant(name, known, f"it has {', '.join(known) or 'no parameters'}")
+        hint = errors.meant(name, known, f"it has {', '.join(known)}" if known else
+                            without_parameters(path) or "its cell for them is empty")
         return f"{path.stem} has no parameter '{name}'; {hint}"
     if is_secret and is_given:
         return f"parameter '{name}' is given and is secret; give it by --secret alone"

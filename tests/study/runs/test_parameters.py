@@ -244,3 +244,46 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path):
     file.write_text("{")
     with pytest.raises(UserError, match="is not a notebook"):
         notebook_file.cells(file)
+
+
+def test_all_that_is_wrong_in_the_parameters_cell_is_told_at_once(notebook):
+    with pytest.raises(UserError) as caught:
+        schema(notebook("own", parameters="n = 3\nb = 2 * n\nc = (1, 2)\nn = 4\nif n:\n    m = 4"), None)
+    sentence = str(caught.value)
+    assert sentence.startswith("own.ipynb: 'b = 2 * n'")
+    assert all(part in sentence for part in ("derived", "is a tuple", "'n' is set twice", "'if n:'"))
+    assert "\n" not in sentence
+
+
+def test_magics_of_a_parameters_cell_are_passed_over(notebook):
+    path = notebook("own", parameters="%matplotlib inline\nn = 3   # how many\n!ls\nm = 4")
+    assert resolve(path, None, {"m": 5}) == {"n": 3, "m": 5}
+    assert resolve(notebook("plain", parameters="text = '''a\n%b'''"), None, {}) == {"text": "a\n%b"}
+
+
+@pytest.mark.parametrize(("annotation", "default", "choices"), [
+    ("Literal['fast', 'very slow']", "'fast'", ("fast", "very slow")), ("typing.Literal[1, 2]", "1", (1, 2)),
+    ("Literal['one']", "'one'", ("one",)), ("Optional[Literal['a', 'b']]", "None", ("a", "b")),
+    ("Literal[1, 'a']", "1", None), ("list[int]", "[1]", None)])
+def test_what_literal_lists_are_the_choices(notebook, annotation, default, choices):
+    path = notebook("own", parameters=f"a: {annotation} = {default}")
+    (_, parameter), = schema(path, None).values()
+    assert parameter.choices == choices
+    if choices:
+        assert resolve(path, None, {"a": choices[-1]}) == {"a": choices[-1]}
+        with pytest.raises(UserError, match=r"none of|not a whole number"):
+            resolve(path, None, {"a": "another"})
+
+
+@pytest.mark.parametrize(("source", "tag", "hint"), [
+    ('# + tags=["parameters"]\na = 1', "", "a line of jupytext in an .ipynb is a comment"),
+    ('# %% tags=["parameters"]\na = 1', "", "a line of jupytext in an .ipynb is a comment"),
+    ("a = 1", "Parameters", "its tag 'Parameters' is not 'parameters'"), ("a = 1", "", "no cell has the tag 'parameters'"),
+    ("# nothing", "parameters", "its cell for them is empty")])
+def test_why_a_notebook_has_no_parameters_is_said(tmp_path, source, tag, hint):
+    path = tmp_path / "own.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "source": source, "metadata": {"tags": [tag] if tag else []}, "outputs": []}]}))
+    with pytest.raises(UserError, match="own has no parameter 'a'; ") as caught:
+        resolve(path, None, {"a": 2})
+    assert hint in str(caught.value)
