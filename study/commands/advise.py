@@ -67,7 +67,7 @@ def advise(
         hardware = advising.named(hardware)
         given_files.refuse_endless(hardware, given_files.TEXT)
         mine, asked = advising.read(hardware, database), storage_steps.read(hardware)
-        room_for_records.refuse_none(mine[0])
+        room_for_records.refuse_too_few(mine[0])
         content = advising.content_of(hardware, database)[0]
         instead = advising.taken_instead(hardware, database)
         taken = (*instead, *taken_by_default(content, mine[0]), *advising.taken_after_hours(mine[0]))

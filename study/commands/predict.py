@@ -50,7 +50,7 @@ def predict(
     given_files.refuse_endless(scenario, given_files.TEXT)
     content = scenarios.toml(scenario)
     mine = checked(scenarios.of(content, scenario.name))
-    room_for_records.refuse_none(mine)
+    room_for_records.refuse_too_few(mine)
     if against is not None:
         of_one: dict[str, object] = {"--out": to, "--dry-run": dry_run or None, "--seeds": seeds if seeds > 1 else None}
         _compare((scenario, mine), against, draws, of_one, as_json)
@@ -117,7 +117,7 @@ def _compare(mine: tuple[Path, "Scenario"], other: Path, draws: int, of_one: Map
     other = scenarios.named(other)
     given_files.refuse_endless(other, given_files.TEXT)
     changed = scenarios.read(other)
-    room_for_records.refuse_none(changed)
+    room_for_records.refuse_too_few(changed)
     err.print(f"simulating {2 * draws} runs: a few minutes")
     with console.counting("runs") as tell, progress.telling(tell):
         made = against.compare(mine[1], changed, draws)
