@@ -71,10 +71,20 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board: "pd.
     return [to / name for name in texts] + written
 
 
+MANY = 6        # notebooks: a command that names more is longer than running all
+
+
 def refuse_missing(names: list[str]) -> None:
     """Notebooks that are not run are a UserError, which says how to run them."""
     if names:
-        raise UserError(f"not run as they stand now: {', '.join(names)}; run: study run {' '.join(names)}")
+        which = "no notebook has been run as it stands now" if len(names) == len(catalogue.books()) else \
+            f"not run as they stand now: {', '.join(names)}"
+        raise UserError(f"{which}; run: {_runs_of(names)}")
+
+
+def _runs_of(names: list[str]) -> str:
+    """The command that runs these notebooks: those that are many, with all others."""
+    return "study reproduce" if len(names) > MANY else f"study run {' '.join(names)}"
 
 
 def chosen(content: Content, only: Collection[str], missing: list[str]) -> Content:
@@ -93,7 +103,7 @@ def chosen(content: Content, only: Collection[str], missing: list[str]) -> Conte
              *(row[key] for row in content.figures for key in ("name", "notebook"))}
     for name in only:
         if name not in known:
-            undone = f"it may be of what is not run as it stands now; run: study run {' '.join(missing)}" if missing else ""
+            undone = f"it may be of what is not run as it stands now; run: {_runs_of(missing)}" if missing else ""
             instead = errors.meant(name, known, "" if missing else "leave --only out for all")
             raise UserError(f"there is no figure, number, claim or notebook '{name}'; "
                             f"{' Or '.join(filter(None, (instead, undone)))}")

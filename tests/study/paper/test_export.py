@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_notebook
 
 from study.documents import claims
+from study.errors import UserError
 from study.paper import export, latex, pages, rounding
 from study.project import ROOT
 from study.runs import notebook_file
@@ -162,13 +163,23 @@ def test_only_what_is_named_is_written(exported):
 
 
 @pytest.mark.parametrize(("name", "message"), [
-    ("nothing-like-it", "; it may be of what is not run as it stands now; run: study run 00_claims"),
+    ("nothing-like-it", "; it may be of what is not run as it stands now; run: study reproduce"),
     ("oltp-gain", "run: study run 01_vdev_cache_oltp"), ("90_model_vs_zfs", "run: study run 90_model_vs_zfs"),
     ("90", "run: study run 90_model_vs_zfs"),
-    ("oltp-gain-cx", "did you mean 'oltp-gain-cr'? Or it may be of what is not run as it stands now; run: study run")])
+    ("oltp-gain-cx", "did you mean 'oltp-gain-cr'? Or it may be of what is not run as it stands now; run: study reproduce")])
 def test_what_is_named_and_not_there_is_one_sentence(study, tmp_path, name, message):
     assert message in one_sentence(study("export", "--only", name, "--to", tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("names", "message"), [
+    (["a", "b"], "not run as they stand now: a, b; run: study run a b"),
+    (list("abcdefg"), "not run as they stand now: a, b, c, d, e, f, g; run: study reproduce"),
+    ([path.stem for path in books()], "no notebook has been run as it stands now; run: study reproduce")])
+def test_what_is_to_be_run_first_is_one_short_command(names, message):
+    with pytest.raises(UserError) as refused:
+        export.refuse_missing(names)
+    assert str(refused.value) == message
 
 
 # --- pages of executed notebooks ------------------------------------------------------------------------------------------
