@@ -9,7 +9,7 @@ from study.runs.notebook_names import in_own_names, in_words
 SEQREAD = catalogue.STUDY["02_vdev_cache_seqread"].parameters
 
 
-@pytest.mark.parametrize(("sentence", "told"), [
+@pytest.mark.parametrize(("sentence", "in_notebook"), [
     ("file_bytes is 21474836480 for each of 1024 readers, which is 536870912000 B of each disk, which has 500107862016; "
      "choose smaller files or more disks",
      "file_gib is 20 for each of 1024 readers, which is 500 GiB of each disk, which has 465.8 GiB; choose smaller files or "
@@ -22,8 +22,8 @@ SEQREAD = catalogue.STUDY["02_vdev_cache_seqread"].parameters
     ("cache_bytes of the vdev cache is 0, but it must be a whole number from 1 to 2^50; choose one in that range",
      "cache_mib of the vdev cache is 0, but it must be a whole number from 1 to 2^50; choose one in that range"),
 ])
-def test_names_and_units_are_the_notebooks(sentence, told):
-    assert in_own_names(sentence, SEQREAD) == (told or sentence)
+def test_names_and_units_are_the_notebooks(sentence, in_notebook):
+    assert in_own_names(sentence, SEQREAD) == (in_notebook or sentence)
 
 
 def test_a_notebook_that_counts_in_bytes_keeps_them_in_names():
