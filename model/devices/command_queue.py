@@ -157,20 +157,11 @@ def cost(disk, state, unit, turned, first, command, is_write):
     return seek + wait_for(disk.rev_ns, turned, seek, first[command, queued.ITS_ANGLE])
 
 
-@kernel
-def _before_flush(drives, unit, n, offset):
-    """How many of the first `n` commands in the drive came before a flush."""
-    for place in range(n):
-        if offset[drives.commands[unit, place]] == FLUSH:
-            return place
-    return n
-
-
 @part
 def choose(drive, drives, unit, now, offset, kind):
     """The place, among the commands in the drive, of the one to serve next. `offset` and `kind` are per command."""
     disk, state, best, reached_first = drive.disk, drives.state, 0, -1
-    n = _before_flush(drives, unit, min(drive.window, drives.units[unit, queued.N_COMMANDS]), offset)
+    n = min(drive.window, drives.units[unit, queued.N_COMMANDS])
     if n <= 1 or len(drive.drawn_ns) > 0 or drives.first[drives.commands[unit, 0], queued.PASSED] >= drive.disk.passes:
         return best  # no other has been passed over more often than the oldest
     wrote, free = state.units[unit, arm.WROTE], state.units[unit, arm.FREE]
@@ -179,6 +170,8 @@ def choose(drive, drives, unit, now, offset, kind):
     read_turned, write_turned = rotation(disk, state, unit, to_read), rotation(disk, state, unit, to_write)
     for place in range(n):
         command = drives.commands[unit, place]
+        if offset[command] == FLUSH:  # what came after it waits for it
+            break
         is_write = kind[command] == WRITE
         if drives.first[command, queued.ITS_CYLINDER] == UNKNOWN:
             _find_first(disk, drives.first, command, offset[command])

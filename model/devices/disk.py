@@ -25,7 +25,19 @@ from model.devices import arm_columns as arm
 from model.devices import layout_columns as laid
 from model.devices import overhead_columns as overhead
 from model.devices import segment_columns as cached
-from model.devices.disk_buffer import claim, extend, look_for, make_room, stop, take_in, touch, touches, write_when_idle
+from model.devices.disk_buffer import (
+    LAST_SEGMENT,
+    SEGMENT_BITS,
+    claim,
+    extend,
+    look_for,
+    make_room,
+    stop,
+    take_in,
+    touch,
+    touches,
+    write_when_idle,
+)
 from model.devices.disk_geometry import locate, run_on_track, stand
 from model.devices.disk_mechanics import (
     AHEAD_BLOCKS,
@@ -88,14 +100,15 @@ def advance(disk, state, unit, now):
 @kernel
 def _segment_of(disk, state, unit, block):
     """The segment that holds `block`, the one that reaches furthest if several do; -1 if none does."""
-    best, reach = -1, block - 1
-    for segment in range(disk.segments if touches(disk, state.buffer, unit, block, block) else 0):
-        first, last = state.buffer[unit, cached.FIRST, segment], state.buffer[unit, cached.LAST, segment]
-        almost = disk.almost_hits and block == last and segment == state.units[unit, arm.AHEAD_SEGMENT]
-        usable = disk.hits_written or not state.buffer[unit, cached.WRITTEN, segment]
-        if usable and (first <= block < last or almost) and last > reach:
-            best, reach = segment, last
-    return best
+    buffer, best = state.buffer, -1  # `best` is reach and number in one, so that there is no branch: see `touches`
+    ahead = state.units[unit, arm.AHEAD_SEGMENT] if disk.almost_hits else -1
+    for segment in range(disk.segments if touches(disk, buffer, unit, block, block) else 0):
+        first, last = buffer[unit, cached.FIRST, segment], buffer[unit, cached.LAST, segment]
+        holds = (first <= block) & (block < last) | (block == last) & (segment == ahead)
+        is_usable = (buffer[unit, cached.WRITTEN, segment] == 0) | (disk.hits_written != 0)
+        reach = last << SEGMENT_BITS | (LAST_SEGMENT - segment)
+        best = max(best, reach if holds & is_usable else -1)
+    return LAST_SEGMENT - (best & LAST_SEGMENT) if best >= 0 else -1
 
 
 @part

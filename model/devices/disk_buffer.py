@@ -21,8 +21,6 @@ next. No maker that we know of prints this, but a drive gains by it; it is our r
 that the arm follows a single write at once, and say nothing about the order.
 """
 
-import numpy as np
-
 from model.devices import arm_columns as arm
 from model.devices import segment_columns as cached
 from model.devices.disk_geometry import run_on_track
@@ -30,7 +28,8 @@ from model.devices.disk_mechanics import find, latency, pass_on_track, rotation,
 from model.jit import kernel, part
 
 SEGMENT_BITS = 16  # of a segment's number
-NEVER_USED = np.iinfo(np.int64).max
+LAST_SEGMENT = 2**SEGMENT_BITS - 1  # the largest number
+NEVER_USED = 2**62  # later than any use. By the largest number itself the compiler would go through segments singly
 
 # ---- segments ----
 
@@ -96,7 +95,7 @@ def claim(disk, state, unit, is_write):
         oldest = min(oldest, age if is_clean & is_held else NEVER_USED)
     if held < room and empty < last:
         return empty
-    return oldest & (1 << SEGMENT_BITS) - 1 if oldest != NEVER_USED else -1
+    return oldest & LAST_SEGMENT if oldest != NEVER_USED else -1
 
 
 # ---- the arm writes ----

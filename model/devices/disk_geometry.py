@@ -24,7 +24,6 @@ one-cylinder seek. `_turned` adds it up. The format is that of DiskSim 4.0's fir
 drives have been described in it.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -215,7 +214,7 @@ def stand(layout, zone, place):
     odd = inside & 1 if layout.serpentine == 1 else cylinder & 1
     revolutions = (_turned(layout, zone, track, inside) + (place - track * sectors)) / sectors
     return (cylinder, layout.heads - 1 - head if layout.serpentine and odd else head,
-            revolutions - math.floor(revolutions))
+            revolutions - np.floor(revolutions))
 
 
 def _slip_rows(slips, unit, data, front, to_end):

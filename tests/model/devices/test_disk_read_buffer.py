@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from drivers.small_disk import MS, REV, served_by, small_disk
 from model.devices import arm_columns as arm
-from model.devices.disk import advance, service
+from model.devices import segment_columns as cached
+from model.devices.disk import _segment_of, advance, service
 from model.devices.disk_mechanics import (
     AHEAD_BLOCKS,
     AHEAD_NEXT_TRACK,
@@ -141,3 +142,29 @@ def test_disks_of_one_state_do_not_disturb_each_other():
         service(disk, state, 0, now, (block * 7) % 180, count, 1 - is_write)
         together.append(service(disk, state, 1, now, block, count, is_write))
     assert together == alone
+
+
+def furthest(disk, state, block):
+    """The segment to read `block` from, or -1: of all that hold it the one that reaches furthest, of these the first."""
+    ahead, holding = state.units[0, arm.AHEAD_SEGMENT], []
+    for segment, row in enumerate(state.segments[0]):
+        first, last, is_written = row[[cached.FIRST, cached.LAST, cached.WRITTEN]].tolist()
+        is_next = disk.almost_hits and block == last and segment == ahead
+        if (first <= block < last or is_next) and (disk.hits_written or not is_written):
+            holding.append((-last, segment))
+    return min(holding, default=(0, -1))[1]
+
+
+@pytest.mark.parametrize("almost_hits", [0, 1])
+@pytest.mark.parametrize("hits_written", [0, 1])
+def test_a_block_is_read_from_the_segment_that_reaches_furthest(almost_hits, hits_written):
+    disk = small_disk(segments=6, almost_hits=almost_hits, hits_written=hits_written)
+    rng, state, chosen = np.random.default_rng(7), new_state(disk, [0]), []
+    for block in rng.integers(0, 14, 200).tolist():
+        state.buffer[0, cached.FIRST] = rng.integers(0, 12, 6)
+        state.buffer[0, cached.LAST] = state.buffer[0, cached.FIRST] + rng.integers(0, 4, 6)
+        state.buffer[0, cached.WRITTEN] = rng.integers(0, 2, 6)
+        state.units[0, arm.AHEAD_SEGMENT] = rng.integers(-1, 6)
+        chosen.append(furthest(disk, state, block))
+        assert _segment_of(disk, state, 0, block) == chosen[-1]
+    assert set(chosen) == set(range(-1, 6))
