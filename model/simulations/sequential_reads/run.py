@@ -30,7 +30,7 @@ import numpy as np
 
 from model.devices import drive_columns as queued
 from model.events.accounts import change_by
-from model.events.calendar import NEVER, next_source, set_time
+from model.events.calendar import NEVER, next_source, set_time, settle
 from model.events.clock import SECOND_NS
 from model.jit import kernel, part
 from model.simulations.sequential_reads import columns as reader
@@ -85,7 +85,7 @@ def run(m, leaves):
         status = _shortage(m.tally, leaves.queue)
         if status != DONE:
             return status
-        set_time(m.calendar, source, NEVER)
+        m.calendar.time[source] = NEVER  # until `settle`
         leaf = -1
         if source < n_leaves:
             leaf = disk_event(m, leaves, now, source)
@@ -98,6 +98,7 @@ def run(m, leaves):
             ends = start_disk(leaves, now, leaf)
             set_time(m.calendar, leaf, ends)
             record_command(m.recorder, leaves, now, leaf, ends)
+        settle(m.calendar, source)
 
 
 # ---- the friendly face ----

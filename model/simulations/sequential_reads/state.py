@@ -245,7 +245,7 @@ def _new_tally(files, n_streams, n_reads, seed):
         response_ns=np.zeros(n_reads, np.int64), response_at=np.zeros(n_reads, np.int64),
         spent=np.zeros((n_streams, len(ACTIVITIES)), np.int64), interrupted=np.zeros(n_streams, np.int64),
         asked_at=np.zeros(files.n_blocks, np.int64),
-        asked_as=np.zeros(files.n_blocks, np.int64), took=np.zeros(len(KINDS), np.int64),
+        asked_as=np.zeros(files.n_blocks, np.int8), took=np.zeros(len(KINDS), np.int64),
         came=np.zeros(len(KINDS), np.int64), under_way=np.zeros(accounts.N_ELEMENTS, np.int64),
         copy_read=copy_read)
 
@@ -253,7 +253,7 @@ def _new_tally(files, n_streams, n_reads, seed):
 def new_machine(site, rules, settings, seed, n_reads, n_ios, recorder, cache_recorder):
     """(Machine, Leaves), everything at rest at time 0. A task of the leaves is a block, which one thread at a time reads."""
     readers, files = site.readers, site.files
-    status = np.zeros(files.n_blocks, np.int64)
+    status = np.zeros(files.n_blocks, np.int8)
     if settings.warm_indirect or settings.warm_records:
         status[files.n_records:] = IN_CORE
     if settings.warm_records:
