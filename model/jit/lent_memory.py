@@ -19,6 +19,7 @@ import numpy as np
 MIN_BYTES = 2**20  # less is not worth it
 LINE_BYTES = 64  # of a processor's cache
 MAX_SPARE = 8  # pieces kept, as many as a run has; the oldest goes
+MAX_RATIO = 8  # of what is lent to what is asked for: memory of 4 GiB needs a fifth of the headers that 16 GiB need
 _spare: dict[int, np.ndarray] = {}  # by id, the one given back last is the last
 
 
@@ -36,9 +37,10 @@ class _Loan:
 
 
 def _memory(n_bytes):
-    """A piece of memory of `n_bytes`, or up to twice as much: the smallest spare one, or a new one. (Each step is one of the
-    interpreter's, so that threads and destructors may come between them.)"""
-    fitting = [(memory.nbytes, key) for key, memory in list(_spare.items()) if n_bytes <= memory.nbytes <= 2 * n_bytes]
+    """A piece of memory of `n_bytes`, or up to MAX_RATIO times as much: the smallest spare one, or a new one. (Each step is
+    one of the interpreter's, so that threads and destructors may come between them.)"""
+    fitting = [(memory.nbytes, key) for key, memory in list(_spare.items())
+               if n_bytes <= memory.nbytes <= MAX_RATIO * n_bytes]
     for _, key in sorted(fitting):
         memory = _spare.pop(key, None)
         if memory is not None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.jit import lent_memory
-from model.jit.lent_memory import MAX_SPARE, MIN_BYTES, empty, zeros
+from model.jit.lent_memory import MAX_RATIO, MAX_SPARE, MIN_BYTES, empty, zeros
 
 N = MIN_BYTES // 8
 
@@ -71,7 +71,14 @@ def test_what_is_kept_has_an_end(next_size):
 
 def test_a_small_array_does_not_hold_a_large_piece():
     empty(100 * N, np.int64)
-    assert empty(N, np.int64).base.nbytes <= 2 * MIN_BYTES
+    assert empty(N, np.int64).base.nbytes <= MAX_RATIO * MIN_BYTES
+
+
+def test_a_table_a_fifth_as_long_gets_what_a_long_one_had():
+    long = empty(5 * N, np.int64)
+    at = place(long)
+    del long
+    assert place(empty(N, np.int64)) == at
 
 
 def test_small_arrays_are_numpys_own():
