@@ -50,6 +50,7 @@ def next_read(m, shadow):
     if n < records.shape[1]:
         header_above(m, n % n_files, records[shadow, n])
         header_of(m, n % n_files, records[shadow, n])
+        prefetch(m.layout.place, level_block(m.files, n % n_files, records[shadow, n], 0))
 
 
 @part
@@ -100,14 +101,15 @@ def write_is_next(m, file, record):
 
 @part
 def next_write(m):
-    """The sync thread will write the entry at its cursor."""
+    """The sync thread will write the entry at its cursor. From an L1 it goes on to the first record below the next one."""
     entries, entry = m.txgs.entries, m.txgs.cursor[0]
-    block = entries[entry, dirtied.BLOCK]
-    prefetch(entries, entries[entry, dirtied.FOLLOWING])
+    block, following = entries[entry, dirtied.BLOCK], entries[entry, dirtied.FOLLOWING]
     if block < m.files.n_records:
+        prefetch(entries, following)
         prefetch(entries, entries[entry, dirtied.ABOVE])
     else:
         prefetch(m.arc.nodes, entries[entry, dirtied.NODE])
+        prefetch(entries, entries[following, dirtied.FIRST])
 
 
 @part
@@ -116,6 +118,7 @@ def block_above(m, above):
     entries = m.txgs.entries
     prefetch(m.arc.nodes, entries[above, dirtied.NODE])
     prefetch(m.layout.level, entries[above, dirtied.BLOCK] - m.files.n_records)
+    prefetch(entries, entries[above, dirtied.FOLLOWING])
 
 
 @kernel

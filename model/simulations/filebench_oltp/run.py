@@ -225,15 +225,21 @@ def preallocated_core(site: Site, memory_bytes: int) -> Arc:
     return core
 
 
-def start_threads(m: Machine) -> None:
-    """Set the calendar: threads want a processor at 0, writers first; the first transaction group ends after its time."""
+@kernel
+def _set_calendar(m):
+    """Threads want a processor at 0, writers first; the first transaction group ends after its time."""
     for writer in range(m.workload.n_writers + 1):
-        if m.workload.n_shadows or writer != LOG_WRITER:
+        if m.workload.n_shadows > 0 or writer != LOG_WRITER:
             seize(m, 0, writer, hand_over_ns(m, writer))
     for shadow in range(m.workload.n_shadows):
         seize(m, 0, m.sources.shadows - m.sources.writers + shadow, 0)
     set_time(m.calendar, m.sources.timer, m.settings.txg_ns)
     set_time(m.calendar, m.sources.reclaim, SECOND_NS)
+
+
+def start_threads(m: Machine) -> None:
+    """Set the calendar, and what is in core at the start. (Of kernels that Python calls each is handed the whole state.)"""
+    _set_calendar(m)
     if m.settings.warm_indirect:
         warm(m.arc, m.arc_params, m.files)
 

@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.jit import kernel, part
+from model.jit.cpu_prefetch import prefetch
 from model.jit.lent_memory import empty, zeros
 from model.structures.sentinels import NIL
 from model.zfs.arc import columns as header
@@ -145,6 +146,8 @@ def _evict(arc, params, state, is_metadata, n_bytes, wanted, tick):
             evicted += int(nodes[node, header.N_BYTES])
             evict_now(arc, node)
             arc.scalars[scalar.HAS_EVICTED] = 1
+            prefetch(nodes, int(nodes[newer, header.ABOVE]))  # what the next eviction will change
+            prefetch(nodes, int(nodes[newer, header.NEWER]))
         node = newer
 
 
