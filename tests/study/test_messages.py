@@ -5,8 +5,9 @@ from study.project import ROOT
 from support import prose
 
 MAX_WORDS = 25
-# Statements that recorded draws at full size are identified by: count of long sentences that stay as they are.
-KEPT = {"study/experiments/allocator_2010/order_entry_pool.py": 1}
+# Draws at full size, and replays of disks whose traces are elsewhere, are known by these statements.
+# Of each file: count of long sentences that stay as they are.
+KEPT = {"study/experiments/allocator_2010/order_entry_pool.py": 1, "study/replays/disk.py": 1}
 
 
 def long_sentences(source):

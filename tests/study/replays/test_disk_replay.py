@@ -232,7 +232,7 @@ def test_whole_numbers_may_be_written_with_a_point():
     (lambda text: text.splitlines()[0], "has no requests; give at least 4"),
     (lambda text: "\n".join(text.splitlines()[:2]), "has 1 request; give at least 4"),
     (lambda text: text.rstrip().rpartition(",")[0], "cut off"),
-    (lambda text: text.replace("\nR,", "\nX,", 1), "Give R or W"),
+    (lambda text: text.replace("\nR,", "\nX,", 1), "give R or W"),
     (lambda text: text + "R,1,0,5,5\n", "0 blocks"),
     (lambda text: text + "R,999999999,1,5,5\n", "not on a disk"),
     (lambda text: text + "R,-4,1,5,5\n", "^request 9 of .* is R,-4,1,5.0,5; .* of 0 to 10"),
