@@ -143,13 +143,20 @@ def _totals(
         reading.problems.append(f"{source.name} has {len(rows)} breakdowns and {len(blocks)} summaries, so it is cut off")
         return
     _rows(reading, source, blocks, rows, began, names)
-    left_out: dict[str, None] = {}  # a set in order
+    left_out: dict[str, None] = {}  # sets in order
+    idle: dict[str, None] = {}
     for (_, block), breakdown in zip(blocks, rows, strict=True):
         left_out |= dict.fromkeys(_check_rows(reading, block, breakdown))
+        idle |= {row["name"]: None for row in breakdown if "ops" in row and float(row["ops"]) and not float(row["mb"])}
     if left_out:
         reading.warnings.append(
             f"left out of the count of operations: {', '.join(left_out)}. The summary counts I/O alone, and does not say "
             "which rows are I/O. Those that fit best are counted"
+        )
+    if idle:
+        reading.warnings.append(
+            f"rows that move no bytes ({', '.join(idle)}) are I/O or waiting, and FileBench does not say which; the loss of "
+            "one of them may not be seen"
         )
     if len(blocks) == 1 and took:
         ops, rate = float(blocks[0][1]["ops"]), float(blocks[0][1]["rate"])

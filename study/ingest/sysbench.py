@@ -31,6 +31,8 @@ INTERVAL = re.compile(r"\[\s*(\d+(?:\.\d+)?)s\s*\] (.*)")
 N = r"([\d.]+|-?nan|inf)"
 RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 PERCENTILE = re.compile(r"(?:lat|latency) \(ms, ?([\d.]+)%\): ([\d.]+)")
+NO_PERCENTILE = "0"  # with --percentile=0 lines of intervals have `(ms,0%): 0.00`, which no response time is
+COMMAS = re.compile(r"\d,\d")  # sysbench prints points in every locale
 OLD = re.compile(
     rf"threads: (?P<threads>\d+), tps: {N.replace('(', '(?P<tps>', 1)}, reads(?:/s)?: (?P<reads>[\d.]+), "
     r"writes(?:/s)?: (?P<writes>[\d.]+), response time: (?P<lat>[\d.]+)ms \((?P<share>[\d.]+)%\)"
@@ -177,6 +179,9 @@ def _is_flush(source: Source) -> bool:
 
 
 def _line(reading: Reading, source: Source, n: int, line: str, seen: set[str]) -> None:
+    if COMMAS.search(line) and _is_row(line):
+        reading.refuse(source.name, n, "its numbers have commas, but sysbench prints points")
+        return
     known = False
     for pattern, name in SETTING:
         if match := pattern.fullmatch(line):
@@ -244,7 +249,7 @@ def _interval(
         if match := re.search(r"\(r/w/o: ([\d.]+)/([\d.]+)/([\d.]+)\)", rest):
             for part, value in zip(("reads", "writes", "others"), match.groups(), strict=True):
                 values[f"queries.{part}"] = (float(value), "1/s", "rate")
-        if match := PERCENTILE.search(rest):
+        if (match := PERCENTILE.search(rest)) and match[1] != NO_PERCENTILE:
             values[f"response.p{_share(match[1])}"] = (float(match[2]), "ms", "percentile")
         whole = len(rest) < LONGEST and re.fullmatch(
             r"thds: .* reconn/s:? [\d.]+|thds: \d+ eps: .*\): [\d.]+|reads: .*\): [\d.]+", rest

@@ -32,9 +32,13 @@ BEFORE = [  # what others write before each line of a tool
         r"[>|](?: ?[>|])*(?: |$)",  # a quotation; the blanks of the columns stay
         r"\[[\w.@:-]{1,80}\] out:(?: |$)",  # Fabric
         r"[\w.-]{1,80} +\|(?: |$)",  # docker compose
-        r"\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z\]?(?: |$)",  # logs of a build, kubectl logs --timestamps
+        # Logs of a build, kubectl logs --timestamps, and those of a container's runtime.
+        r"\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]?(?: std(?:out|err) [FP])?(?: |$)",
+        r"\[?\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?:(?: [|:-]|:|,)?(?: |$))",  # of a script, a logger
         r"\d\d:\d\d:\d\d [A-Z]{4,8} ?\| (?:\[std(?:out|err)\](?: |$))?",  # avocado, a runner of tests
         r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:\[]{1,80}(?:\[\d+\])?:(?: |$)",  # syslog, journalctl
+        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: |$)",  # ts of moreutils
+        r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)",
     )
 ]
 INTERVAL = re.compile(r"\d{1,6}(?:\.\d{1,6})?")

@@ -1,5 +1,6 @@
 """JSON and JSON+ of fio: totals of each job and direction, percentiles, bins, and when the run was."""
 
+import itertools
 import json
 import math
 import re
@@ -9,12 +10,14 @@ from study.ingest import text
 from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM, TOGETHER, numbered
 from study.ingest.reading import CLOSED, NO_CLOCK, OPEN, Bin, Clock, Damaged, Histogram, Reading, Source, slug
 
+DOCUMENT = re.compile(r"^[\s\[,]*(\{)", re.MULTILINE)     # where one begins, also in a list; not within a notice
+NAN = re.compile(r"(?<=: )-?nan\b")        # as C prints it, of what was not measured
 FAILED = re.compile(r"fio: (?:pid=\d+, )?err=(?:\d+).*|fio: .*failed.*")
 
 
 def read(reading: Reading, source: Source) -> Clock:
     """All numbers of the last report, and when its jobs began. Raises Damaged."""
-    content = text.whole(source.path)
+    content = NAN.sub("NaN", text.whole(source.path))
     document, before, n_documents = _last_document(content, source.name)
     for line in before.splitlines():
         if FAILED.fullmatch(line.strip()):
@@ -45,23 +48,40 @@ def read(reading: Reading, source: Source) -> Clock:
 
 
 def _last_document(content: str, name: str) -> tuple[dict[str, Any], str, int]:
-    """The last JSON object, what stands before the first, and how many there are."""
-    decoder, place, documents, before = json.JSONDecoder(), content.find("{"), [], ""
-    if place < 0:
+    """The last JSON object, what stands before the first, and how many there are. Damaged if they are of several runs."""
+    decoder, documents = json.JSONDecoder(), []
+    match = DOCUMENT.search(content)
+    if match is None:
         raise Damaged(f"{name} has no JSON")
-    before = content[:place]
-    while place >= 0:
+    before = content[: match.start(1)].rstrip("[ \n")
+    while match is not None:
         try:
-            document, end = decoder.raw_decode(content, place)
+            document, end = decoder.raw_decode(content, match.start(1))
         except (ValueError, RecursionError):
-            raise Damaged(f"{name} is cut off or damaged: no whole JSON begins at character {place + 1}") from None
+            raise Damaged(f"{name} is cut off or damaged: no whole JSON begins at character {match.start(1) + 1}") from None
         documents.append(document)
-        place = content.find("{", end)
+        match = DOCUMENT.search(content, end)
     if isinstance(documents[-1], dict) and "client_stats" in documents[-1]:
         raise Damaged(f"{name} is of fio --client, which joins several hosts; record each host by itself")
     if not isinstance(documents[-1], dict) or "jobs" not in documents[-1]:
         raise Damaged(f"the last JSON of {name} has no jobs")
+    for earlier, later in itertools.pairwise(documents):
+        if not _is_continued(earlier, later):
+            raise Damaged(f"{name} holds outputs of several runs, each a JSON of its own; give each run by itself")
     return documents[-1], before, len(documents)
+
+
+def _is_continued(earlier: Any, later: Any) -> bool:
+    """Whether the second is a later report of the same run, as --status-interval makes them: no job has other names or did
+    less."""
+    try:
+        pairs = list(zip(earlier["jobs"], later["jobs"], strict=False))
+        return len(earlier["jobs"]) <= len(later["jobs"]) and all(
+            job.get("jobname") == again.get("jobname") and job.get("job_start", 0) in (0, again.get("job_start", 0))
+            and all(job.get(direction, {}).get("total_ios", 0) <= again.get(direction, {}).get("total_ios", 0)
+                    for direction in DIRECTIONS) for job, again in pairs)
+    except (KeyError, TypeError, AttributeError):
+        return True     # what is no report of fio is told when it is read
 
 
 def _dialect(jobs: list[dict[str, Any]], content: str) -> str:

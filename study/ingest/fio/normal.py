@@ -17,8 +17,10 @@ from study.ingest.reading import Damaged, Reading, Source, slug
 
 BEGINS = re.compile(r"\s*(?:read|write|trim)\s*: (?:IOPS=|io=)")
 BANNER = re.compile(r"fio-(\d\S*)")
-STARTED = re.compile(r"\s*(?P<name>\S.*?): \(g=\d+\): (?P<options>rw=.*)")
-JOB = re.compile(r"\s*(?P<name>\S.*?): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err= ?(?P<error>\d+)\b.*?: pid=(?P<pid>-?\d+).*")
+STARTED = re.compile(r"\s*(?P<name>\S.*?): \(g=(?P<group>\d+)\): (?P<options>rw=.*)")
+JOB = re.compile(
+    r"\s*(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>\d+)\b.*?: pid=(?P<pid>-?\d+).*"
+)
 NUMBER = r"[\d.]+(?:e[+-]?\d+)?"
 SIZE = rf"{NUMBER}(?: ?[KMGTPkmgtp]?i?B|[KMGTP]i?)?"
 NEW = re.compile(
@@ -36,7 +38,10 @@ TIMES = re.compile(
 OF_PERCENTILES = re.compile(r"\s*(?P<what>slat|clat|lat|sync) percentiles \((?P<unit>nsec|usec|msec|sec)\)\s*:.*")
 PERCENTILE = re.compile(r"([\d.]+)th=\[\s*(\d+)\]")
 SYNC = re.compile(r"\s*fsync/fdatasync/sync_file_range:\s*")
-STATUS = re.compile(r"Run status group 0 .*")
+STATUS = re.compile(r"\s*Run status group (?P<group>\d+) \(.*")
+OF_GROUP = re.compile(
+    rf"\s*(?P<direction>READ|WRITE|TRIM): (?:bw=.*, )?io=(?P<moved>{SIZE})(?: \([^)]*\))?, (?P<old>aggrb=)?.*"
+)
 MIXED = re.compile(r"\s*mixed\s*: (?:IOPS=|io=).*")
 ISSUED = re.compile(r"\s*issued\s*(?:rwts?|rwt)?\s*: total=(?:r=(\d+)/w=(\d+)(?:/[td]=(\d+))?|(\d+),(\d+),(\d+)).*")
 DISK = re.compile(r"\s*(?P<name>\S+): ios=(?P<read_ios>\d+)/(?P<write_ios>\d+),.* util=(?P<util>[\d.]+)%.*")
@@ -52,6 +57,7 @@ class Job:
     """A block of the output."""
 
     name: str
+    group: str
     error: int
     rates: dict[str, re.Match[str]] = field(default_factory=dict)  # by direction
     times: dict[str, float] = field(default_factory=dict)  # ms, by direction.quantity.statistic
@@ -61,7 +67,7 @@ class Job:
 def is_of_people(head: str) -> bool:
     """Whether a beginning is of this form."""
     rows = [line.rstrip() for line in head.splitlines()]
-    if any(shape.fullmatch(row) for row in rows for shape in (JOB, STARTED, NEW, OLD)):
+    if any(shape.fullmatch(row) for row in rows for shape in (JOB, STARTED, NEW, OLD, STATUS)):
         return True
     return any(map(BANNER.fullmatch, rows)) and any(map(BEGINS.match, rows))    # the version alone is no output
 
@@ -70,26 +76,33 @@ def read(reading: Reading, source: Source) -> None:
     """All totals of the last report of each job. Raises Damaged."""
     jobs: dict[tuple[str, str], Job] = {}
     job: Job | None = None
-    direction, percentiles, unit, again, ended = "", "", 1.0, False, 0
+    direction, percentiles, unit, again, group = "", "", 1.0, False, ""
+    started: set[str] = set()       # groups
+    moved: dict[tuple[str, str], float] = {}       # B, as printed of a group and direction
+    ended: list[str] = []
     for n, line in text.lines(source.path):
         line = line.rstrip()
         if match := BANNER.fullmatch(line.strip()):
             if reading.version:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             reading.version = match[1]
-        elif STATUS.fullmatch(line):
-            ended += 1
-            if ended > 1 and not again:
+        elif match := STATUS.fullmatch(line):
+            group, job = match["group"], None
+            if group in ended and not again:
                 raise Damaged(f"a second run ends in line {n} of {source.name}; give each run by itself")
+            ended.append(group)
+        elif group and (match := OF_GROUP.fullmatch(line)):
+            moved[group, match["direction"].lower()] = _bytes(match["moved"], match["old"] is not None)
         elif job is not None and MIXED.fullmatch(line):
             reading.problems.append(TOGETHER.format(f"job {job.name}"))
         elif match := STARTED.fullmatch(line):
+            started.add(match["group"])
             for name, value in OPTIONS.findall(match["options"]):
                 reading.params[f"{slug(match['name'])}.{name}"] = value
         elif match := JOB.fullmatch(line):
             of_job = match["name"], match["pid"]
             again = again or of_job in jobs
-            jobs[of_job] = job = Job(match["name"], int(match["error"]))
+            jobs[of_job] = job = Job(match["name"], match["group"], int(match["error"]))
             direction = percentiles = ""
             reading.params[f"{slug(match['name'])}.jobs"] = match["jobs"]
         elif job is not None and (match := NEW.fullmatch(line) or OLD.fullmatch(line)):
@@ -116,19 +129,38 @@ def read(reading: Reading, source: Source) -> None:
                 reading.total(f"fio.disk_{slug(match['name'])}.{key}", float(match[key]), of_disk)
         else:
             reading.other_lines += 1
-    _keep(reading, source, list(jobs.values()))
+    _keep(reading, source, list(jobs.values()), bool(ended))
+    if jobs:
+        _compare_groups(reading, source, list(jobs.values()), started | set(ended), moved)
+    if jobs and not ended:
+        reading.missing.append("the status of groups, with which jobs could be compared; fio prints it at its end")
     if again:
         reading.warnings.append(f"{source.name} holds several reports of one run, each from its start; the last is read")
 
 
-def _keep(reading: Reading, source: Source, jobs: list[Job]) -> None:
+def _compare_groups(reading: Reading, source: Source, jobs: list[Job], groups: set[str],
+                    moved: dict[tuple[str, str], float]) -> None:
+    """Whether a job of each group is there, and whether all jobs of a group moved what it did."""
+    if absent := sorted(groups - {job.group for job in jobs}, key=int):
+        reading.problems.append(f"{source.name} has no result of jobs of group {', '.join(absent)}, so a part is missing")
+    for (group, direction), printed in moved.items():
+        parts = [_bytes(match["moved"], match.re == OLD) for job in jobs if job.group == group
+                 if (match := job.rates.get(direction))]
+        if group not in absent:
+            reading.check(f"bytes of group {group}, {direction}", sum(parts), printed, "B",
+                          0.01 * printed + 1024 * len(parts), "all are rounded")
+
+
+def _keep(reading: Reading, source: Source, jobs: list[Job], has_status: bool) -> None:
     names: list[str] = []
     forms = {match.re for job in jobs for match in job.rates.values()}
     reading.dialect = f"for people, {'2.x' if forms == {OLD} else '3.x'}"
     reading.missing.append("the time of day; --started gives it")
     reading.warnings.append("output for people is rounded to three or four digits; prefer --output-format=json+")
     if not jobs:
-        reading.problems.append(f"{source.name} has no result of a job, so the run did not end or the file is cut off")
+        reading.problems.append(
+            f"{source.name} has the status of groups alone, without results of jobs; give all that fio printed" if has_status
+            else f"{source.name} has no result of a job, so the run did not end or the file is cut off")
     for job in jobs:
         name = numbered(slug(job.name), names)
         names.append(name)

@@ -29,9 +29,9 @@ FIELDS = [
         (rf"average connection time = {NUMBER} ms", "connecting.mean", "ms"),
         (rf"rate limit schedule lag: avg {NUMBER}", "lag.mean", "ms"),
         (rf"rate limit schedule lag: avg [\d.]+ \(max {NUMBER}\)", "lag.maximum", "ms"),
-        (rf"tps = {NUMBER} \((?:without initial connection time|excluding connections establishing)\)", "tps", "1/s"),
+        (rf"tps\s*=\s*{NUMBER} \((?:without initial connection time|excluding connections establishing)\)", "tps", "1/s"),
         (
-            rf"tps = {NUMBER} \((?:including reconnection times|including connections establishing)\)",
+            rf"tps\s*=\s*{NUMBER} \((?:including reconnection times|including connections establishing)\)",
             "tps.with_connecting",
             "1/s",
         ),
@@ -52,8 +52,10 @@ SETTINGS = [
         (r"partitions: (.*)", "partitions"),
     )
 ]
-STATEMENTS = re.compile(r"(?: - )?statement latencies in milliseconds")
-STATEMENT = re.compile(r"\s+([\d.]+)((?: +\d+){0,2})(?:  |\t)(\S.*)")  # a tab stands there up to 9.5
+STATEMENTS = re.compile(r"(?: - )?statement latencies in milliseconds(, failures| and failures)?( and retries)?:?.*")
+# By the counts between its response time and its text. A page may have lost margins and all blanks but one.
+STATEMENT = [re.compile(rf"\s*(\d+\.\d+)((?:\s+\d+){{{n}}})\s+(\S.*)") for n in range(3)]
+NUMBERED = re.compile(r"\s*\d+[.,]\d+\s")
 SCRIPT = re.compile(r"SQL script (\d+): (.*)")
 SHARE = re.compile(r" - (\d+) transactions? \(([\d.]+)% of total(?:, tps = ([\d.]+))?\)")
 PASSED = re.compile(
@@ -65,9 +67,9 @@ PASSED = re.compile(
 def read(reading: Reading, source: Source) -> bool:
     """Reads standard output, standard error or both. Whether a summary is in it."""
     of_progress: list[tuple[int, dict[str, str]]] = []
-    script, n_statement, in_statements, is_summary = "", 0, False, False
+    script, n_statement, n_counts, is_summary = "", 0, -1, False     # counts beside a statement's time; -1 above them
     for n, line in text.lines(source.path):
-        line = line.rstrip() if in_statements or line.startswith(" - ") else line.strip()
+        line = line.rstrip() if n_counts >= 0 or line.startswith(" - ") else line.strip()
         if match := progress.LINE.fullmatch(line):
             of_progress.append((n, match.groupdict()))
             continue
@@ -88,21 +90,21 @@ def read(reading: Reading, source: Source) -> bool:
         elif (error := ERROR.match(line)) and not reading.problems:
             reading.problems.append(f"pgbench stopped with an error, says line {n} of {source.name}: {error[1][:100]}")
         if match := SCRIPT.match(line):
-            script, n_statement, in_statements = f"script_{match[1]}.", 0, False
+            script, n_statement, n_counts = f"script_{match[1]}.", 0, -1
             reading.params[f"script_{match[1]}"] = match[2]
-        elif STATEMENTS.match(line):
-            in_statements = True
-        elif in_statements and (match := STATEMENT.fullmatch(line)):
+        elif match := STATEMENTS.fullmatch(line):
+            n_counts = sum(map(bool, match.groups()))
+        elif n_counts >= 0 and (match := STATEMENT[n_counts].fullmatch(line)):
             n_statement += 1
             name = f"{script}statement_{n_statement}"
             reading.total(f"pgbench.{name}.response", text.number(match[1]), "ms")
             reading.params[name] = match[3]
             reading.rows += 1
-        elif in_statements and re.match(r"\s+[\d.]+\s", line):
+        elif n_counts >= 0 and NUMBERED.match(line):
             reading.refuse(source.name, n, "it begins as a response time of a statement and does not go on so")
         else:
             _line(reading, source, n, line, script)
-    if in_statements:
+    if n_counts >= 0:
         text.note_a_cut(reading, source)
     if of_progress:
         progress.keep(reading, source, of_progress)
@@ -110,7 +112,7 @@ def read(reading: Reading, source: Source) -> bool:
         absent = [name for name in ("processed", "tps") if name not in reading.printed("pgbench")]
         if "tps" in absent and "tps.with_connecting" in reading.printed("pgbench"):
             absent.remove("tps")
-        if absent and not reading.problems:
+        if absent and not reading.problems and not reading.refused:
             reading.problems.append(f"the summary in {source.name} has no {' and no '.join(absent)}, so it is cut off")
     return is_summary
 
@@ -148,7 +150,7 @@ def _line(reading: Reading, source: Source, n: int, line: str, script: str) -> N
         reading.params["response_includes_failures"] = True
     reading.rows += known
     reading.other_lines += not known
-    if not known and not PASSED.fullmatch(line) and re.match(r"(tps|latency|number of) ", line):
+    if not known and not PASSED.fullmatch(line) and re.match(r"(tps|latency|number of)\b", line):
         reading.refuse(source.name, n, f"'{line[:60]}' is no line of a summary that is known")
 
 

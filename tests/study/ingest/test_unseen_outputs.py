@@ -44,7 +44,7 @@ def test_statements_of_pgbench_up_to_95_have_tabs(bring):
 
 def test_a_statement_that_cannot_be_read_is_not_left_out(bring):
     with pytest.raises(UserError, match=r"line 18 of old\.txt: it begins as a response time of a statement"):
-        bring("old.txt", UP_TO_95.replace("12.315200\t", "12.315200 "))
+        bring("old.txt", UP_TO_95.replace("12.315200", "12,315200"))
 
 
 def test_a_mean_that_pgbench_did_not_measure_is_no_smaller_than_that_of_the_log(bring):
