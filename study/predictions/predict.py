@@ -166,7 +166,7 @@ def taken_by_default(content: dict, machine: Scenario, run: Scenario | None = No
                 "database": machine.database}
     asked = content.get("database", {}).get("kind")
     lines = [f"database: {asked} is taken as the InnoDB of MySQL {getattr(machine.database, 'version', None) or '5.4'}"
-             f"{_own_of_mariadb(content['database'], machine)}"] * (asked in ("mariadb", "mysql"))
+             f"{_own_of_mariadb(content.get('database', {}), machine)}"] * (asked in ("mariadb", "mysql"))
     for name, section in sections.items():
         given = content
         for part in name.split("."):
@@ -183,7 +183,7 @@ def taken_by_default(content: dict, machine: Scenario, run: Scenario | None = No
 
 def _own_of_mariadb(database: dict, machine: Scenario) -> str:
     """Which settings are neither the file's nor that MySQL's, but MariaDB's; "" if none is."""
-    if database["kind"] != "mariadb":
+    if database.get("kind") != "mariadb":
         return ""
     own = not_simulated.own_defaults(not_simulated.mariadb_version(database))
     taken = [f"{name} = {value}" for name, value in own.items() if machine.database.conf.get(name) == value]

@@ -21,6 +21,11 @@ def test_a_wrong_scenario_exits_with_2(study, tmp_path):
     assert "is not there" in one_sentence(study("predict", tmp_path / "b.toml"))
 
 
+def test_a_scenario_without_a_kind_says_what_is_taken_by_default():
+    content = {"pool": {"data": {"sheet": "nvme-p4500"}}, "database": {"version": 16}}
+    assert not any("MySQL" in line for line in predict.taken_by_default(content, scenario.of(content)))
+
+
 def test_what_is_left_out_is_said_with_what_is_taken():
     content = {"pool": {"data": {"sheet": "savvio-10k2"}}, "host": {"cpus": 4}, "database": {"kind": "mariadb"}}
     of_database, host, files, pool, data, database, runs = predict.taken_by_default(content, scenario.of(content))
