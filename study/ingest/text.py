@@ -6,6 +6,7 @@ What a terminal, a mail, a page or a log of a build puts around lines is taken o
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -204,10 +205,13 @@ def database(scratch: Path) -> duckdb.DuckDBPyConnection:
 
 
 def number(text: str) -> float:
-    """With a point or a comma before the decimals. Raises ValueError."""
+    """With a point or a comma before the decimals. Raises ValueError, also for what no double holds."""
     if not NUMBER.fullmatch(text) or len(text) > 40:
         raise ValueError(f"'{text[:40]}' is no number")
-    return float(text.replace(",", "."))
+    value = float(text.replace(",", "."))
+    if math.isinf(value) or (not value and re.match(r"[^eE]*[1-9]", text)):
+        raise ValueError(f"'{text[:40]}' is beyond what a number of 64 bits holds")
+    return value
 
 
 def epoch(text: str) -> tuple[float, bool] | None:
