@@ -53,7 +53,7 @@ INNODB = {
     "innodb_max_dirty_pages_pct_lwm": Setting("number", "", 0, 99.99), "innodb_flush_neighbors": Setting("whole", "", 0, 2),
     "innodb_adaptive_flushing_lwm": Setting("number", "", 0, 70), "innodb_lru_scan_depth": Setting("whole", "", 100, 10**6),
     "innodb_change_buffering": Setting("choice", choices=("all", "none")),
-    "innodb_redo_log_capacity": Setting("size", "B", 2**23),
+    "innodb_redo_log_capacity": Setting("size", "B", 2**23), "innodb_buffer_pool_instances": Setting("whole", "", 1, 64),
 }
 # Other spellings of values that are simulated. Without a standby, which is refused, remote_… waits for this server alone.
 _SWITCHES = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", "no", "0"), "off")
@@ -61,7 +61,8 @@ SAME = {"synchronous_commit": _SWITCHES | dict.fromkeys(("remote_apply", "remote
         "wal_compression": _SWITCHES, "innodb_doublewrite": {"detect_and_recover": "on"},
         "innodb_change_buffering": {"5": "all", "0": "none"}}
 PREFIX = re.compile(r"(skip|disable|enable)_(\w+)")
-LEGAL = {"innodb_change_buffering": ("inserts", "deletes", "changes", "purges")}      # beside what is simulated
+LEGAL = {"innodb_change_buffering": ("inserts", "deletes", "changes", "purges"),     # beside what is simulated
+         "innodb_doublewrite": ("detect_only",)}
 ORACLE = {       # redo_log_size and redo_log_groups are no parameters there, but of the redo log's files
     "db_cache_size": Setting("size", "B", 2**22), "db_writer_processes": Setting("whole", "", 1, 100),
     "redo_log_size": Setting("size", "B", 2**22), "redo_log_groups": Setting("whole", "", 2, 255),
@@ -160,14 +161,14 @@ def _and_nearest(name: str, known: dict) -> str:
 
 
 def _value(name: str, setting: Setting, value: object) -> float | bool | str:
+    if _word(value) in LEGAL.get(name, ()):
+        raise ValueError(f"{name} is '{value}', which is legal but not simulated; simulated are "
+                         f"{' and '.join(setting.choices or ('on', 'off'))}, so choose the nearer one in [database.conf]")
     try:
         read = _READERS[setting.kind](value, setting)
     except (ValueError, TypeError):
         raise ValueError(f"{name} is '{value}', which is {_WORDS[setting.kind]}; write it like "
                          f"{_LIKE[setting.kind] or setting.choices[0]}") from None
-    if read in LEGAL.get(name, ()):
-        raise ValueError(f"{name} is '{value}', which is legal but not simulated; simulated are "
-                         f"{' and '.join(setting.choices)}, so choose the nearer one in [database.conf]")
     if setting.kind == "choice" and read not in setting.choices:
         raise ValueError(f"{name} is '{value}', but the choices are {', '.join(setting.choices)}; take one of these")
     if setting.kind not in ("choice", "switch") and not setting.low <= read <= setting.high:

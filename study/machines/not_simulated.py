@@ -63,13 +63,18 @@ KINDS = {
 MARIADB = (((10, 2), "5.7"), ((10, 0), "5.6"), ((5, 5), "5.5"))
 NEWEST_MARIADB = (12, 0)        # where no version is given
 # Its defaults that are not those of the release of MySQL: its manual, "InnoDB System Variables"; MDEV-27734 of 10.6.7.
+# Its reference (mariadb.com/docs, System Variables) has 100663296 B for innodb_log_file_size, and one file in a group. For
+# innodb_lru_scan_depth it has 1536 from 10.5 on, 1024 in 10.4. By "InnoDB Buffer Pool" there is one instance from 10.5 on.
 OF_MARIADB: tuple[tuple[tuple[int, int], dict[str, object]], ...] = (
     ((10, 2), {"sync_binlog": 0}),
-    ((10, 5), {"innodb_log_file_size": "96M", "innodb_log_files_in_group": 1, "innodb_max_dirty_pages_pct": 90}),
+    ((10, 5), {"innodb_log_file_size": "96M", "innodb_log_files_in_group": 1, "innodb_max_dirty_pages_pct": 90,
+               "innodb_lru_scan_depth": 1536, "innodb_buffer_pool_instances": 1}),
     ((10, 6), {"innodb_change_buffering": "none"}))
 IN_NO_VERSION = (1000, 0)
-# What it takes and does not heed: from 10.5 on the redo log is one file, from 10.9 on nothing is buffered (MDEV-27735).
-UNHEEDED = {"innodb_log_files_in_group": (10, 5), "innodb_change_buffering": (10, 9)}
+# What it takes and does not heed: from 10.5 on redo log and buffer pool are one. From 10.9 on nothing is buffered
+# (MDEV-27735).
+UNHEEDED = {"innodb_log_files_in_group": (10, 5), "innodb_buffer_pool_instances": (10, 5),
+            "innodb_change_buffering": (10, 9)}
 
 
 def known(section: str, word: str) -> str:

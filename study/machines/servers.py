@@ -176,8 +176,9 @@ def innodb_settings(machine: Scenario, values: dict, n_transactions: int, n_seco
     """Settings of the model's InnoDB for a scenario, with the `values` of a draw."""
     settings = {"innodb_buffer_pool_size": values["innodb_buffer_pool_size"]} | conf.check("innodb", machine.innodb.conf)
     chosen = {name: change(settings[key]) for key, (name, change) in _INNODB.items() if key in settings}
-    if "lru_scan_depth" in chosen and chosen["buffer_pool_bytes"] >= innodb_state.MIN_BYTES_FOR_INSTANCES:
-        chosen["lru_scan_depth"] *= innodb_state.INSTANCES
+    if chosen["buffer_pool_bytes"] >= innodb_state.MIN_BYTES_FOR_INSTANCES:
+        chosen["lru_scan_depth"] = chosen.get("lru_scan_depth", innodb_state.INSTANCE_DEPTH) * settings.get(
+            "innodb_buffer_pool_instances", innodb_state.INSTANCES)
     return innodb_state.settings_of(
         mysql(machine, values), machine.innodb.clients, n_transactions, n_cpus=machine.host.cpus,
         duration_ns=_ns(machine.innodb.seconds), handoff_ns=round(values["handoff_ns"] / speed(machine, values)),

@@ -78,7 +78,7 @@ INNODB = _by(NOT_FELT["innodb"], """
     generated_random_password_length ignore_builtin_innodb init_connect init_file innodb
     innodb_adaptive_hash_index innodb_adaptive_hash_index_parts innodb_adaptive_max_sleep_delay
     innodb_additional_mem_pool_size innodb_api_bk_commit_interval innodb_api_enable_mdl
-    innodb_autoextend_increment innodb_buffer_pool_chunk_size innodb_buffer_pool_instances
+    innodb_autoextend_increment innodb_buffer_pool_chunk_size
     innodb_change_buffer_max_size innodb_checksum_algorithm innodb_checksums
     innodb_commit_concurrency innodb_concurrency_tickets innodb_compression_algorithm
     innodb_compression_default innodb_compression_level innodb_data_file_path innodb_data_home_dir

@@ -211,11 +211,22 @@ def test_mariadb_is_the_innodb_that_it_has(database, version):
     ("10.6", {"innodb-log-file-size": "1G", "innodb_log_files_in_group": 4},
      {"log_file_bytes": 2**29, "n_log_files": 2, "sync_binlog": 0}),
     ("10.6", {"innodb_change_buffering": "all", "sync_binlog": 1}, {"change_buffering": 1, "sync_binlog": 1}),
-    ("11.4", {"innodb_change_buffering": "all"}, {"change_buffering": 0})])
+    ("11.4", {"innodb_change_buffering": "all"}, {"change_buffering": 0}),
+    ("10.4", {"innodb_buffer_pool_size": "4G"}, {"lru_scan_depth": 8 * 1024}),      # eight instances of 1024 pages
+    ("10.5", {"innodb_buffer_pool_size": "4G"}, {"lru_scan_depth": 1536}),          # a single one
+    ("10.6", {"innodb_buffer_pool_size": "4G", "innodb_buffer_pool_instances": 4, "innodb_lru_scan_depth": 500},
+     {"lru_scan_depth": 500})])
 def test_mariadb_has_its_own_defaults_and_one_log_file(version, settings, expected):
     machine = scenario.of(DISK | {"database": {"kind": "mariadb", "version": version, "conf": settings}})
     made = servers.innodb_settings(machine, machines.known([machine], "sysbench").central(), 100)
     assert {name: getattr(made, name) for name in expected} == expected
+
+
+def test_instances_of_a_large_buffer_pool_clean_their_lists_each():
+    settings = {"innodb_buffer_pool_size": "4G", "innodb_buffer_pool_instances": 4}
+    machine = scenario.of(DISK | {"database": {"kind": "mysql", "version": "8.0", "conf": settings}})
+    made = servers.innodb_settings(machine, machines.known([machine], "sysbench").central(), 100)
+    assert made.lru_scan_depth == 4 * 1024
 
 
 @pytest.mark.parametrize(("version", "system", "era"), [
