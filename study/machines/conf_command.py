@@ -16,6 +16,8 @@ from study.machines import conf, conf_statements, settings_without_effect
 
 SERVERS = {"postgres", "postmaster", "mysqld", "mysqld_safe", "mariadbd", "mariadbd-safe"}
 IMAGE = re.compile(r"(?:\S*/)?[\w.-]*(?:postg|pg|timescale|citus|mysql|maria|percona)[\w.-]*(?::[\w.-]+)?(?:@\S+)?")
+CLIENTS = {"psql": ("-c", "--command"), "mysql": ("-e", "--execute"), "mariadb": ("-e", "--execute")}
+CLIENT = re.compile(r"(?:^|.*\s)(?:\S*/)?(?:psql|mysql|mariadb)\s+.*-(?:c|e|-command|-execute)\b")
 SHELLS = {"sh", "bash", "ash", "dash"}
 NAME = r"[A-Za-z][\w.-]*"
 LONG = re.compile(rf"--(?P<name>{NAME})(?:=(?P<value>.*))?", re.DOTALL)
@@ -49,6 +51,20 @@ def joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         held, held_at = "", 0
     if held_at:
         yield held_at, held
+
+
+def statements(line: str) -> list[str]:
+    """What a command asks a server by its client, as `psql -c "…"`. ValueError as `split`."""
+    if not CLIENT.match(line):
+        return []
+    words = split(line)
+    at = next((n for n, word in enumerate(words) if word.rpartition("/")[2] in CLIENTS), len(words))
+    made = []
+    for word, following in itertools.pairwise([*words[at:], ""]):
+        option, is_assigned, value = word.partition("=")
+        if option in CLIENTS[words[at].rpartition("/")[2]]:
+            made.append(value if is_assigned else following)
+    return made
 
 
 def of_line(line: str) -> dict[str, str]:

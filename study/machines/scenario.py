@@ -206,7 +206,7 @@ def _with_settings(content: dict, path: Path) -> dict:
         raise UserError(f"{path.name}: database.conf_file is {file!r}, which is no path; name postgresql.conf, my.cnf or a "
                         "file with what SHOW ALL prints")
     kind = "postgres" if database.get("kind", "postgres") == "postgres" else "innodb"
-    read, is_of_server = conf_files.read(path.parent / file)
+    read, is_of_server = conf_files.read(path.parent / file, database.get("version") if kind == "innodb" else None)
     if is_of_server:
         read, n_others = conf.split(kind, read)
         read |= {settings_without_effect.OTHERS: str(n_others)} if n_others else {}

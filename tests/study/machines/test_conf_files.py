@@ -245,7 +245,7 @@ def test_tabs_around_the_sign_of_equality_are_blanks(tmp_path):
     assert read(tmp_path, "shared_buffers\t= 4GB\nfsync\t=\toff\nport\t\t5432\n") == {
         "shared_buffers": "4GB", "fsync": "off", "port": "5432"}
     with pytest.raises(UserError, match="lines that are no settings"):
-        read(tmp_path, "name,setting\nfsync,on\n")
+        read(tmp_path, "fsync,on\nshared_buffers,4GB\n")
 
 
 def test_names_and_values_that_are_wrong_are_told_at_once():
