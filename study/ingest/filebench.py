@@ -155,7 +155,7 @@ def _totals(
         )
     if idle:
         reading.warnings.append(
-            f"rows that move no bytes ({', '.join(idle)}) are I/O or waiting, and FileBench does not say which; the loss of "
+            f"rows that move no bytes ({', '.join(idle)}) are I/O or waiting, and FileBench does not say which. The loss of "
             "one of them may not be seen"
         )
     if len(blocks) == 1 and took:

@@ -11,11 +11,10 @@ import re
 VERSION = re.compile(r"(\d{1,3})(?:\.(\d{1,3}))?")
 OF_MYSQL = re.compile(r"(5\.[015-7]|8\.\d)(?:[.-].*)?$")      # as SELECT VERSION() says it: 5.7.44-log
 NO_EFFECT = "is a property of ZFS that the model leaves out; leave it out here too, as if it had no effect"
-ALONE = "takes only what is not of all data, and is not simulated"
 ENTRIES: dict[str, dict[str, str]] = {
     "pool": {
-        "special": f"is a special vdev, which {ALONE}. Leave it out, and metadata lie on the data devices",
-        "dedup": f"is a dedup vdev, which {ALONE}. Leave it out, as data are never deduplicated here",
+        "special": "is a special vdev, which is not simulated; leave it out, and metadata lie on the data devices",
+        "dedup": "is a dedup vdev, which is not simulated; leave it out, as data are never deduplicated here",
         **dict.fromkeys(("spare", "spares"), "is a hot spare, which does nothing until a disk fails; leave it out")},
     "files": {
         "dedup": "is not simulated; leave it out, and take the prediction as an upper bound",

@@ -5,19 +5,19 @@ import json
 import pytest
 
 from study.errors import UserError
-from study.ingest import text as ingest_text
+from study.ingest import text
 from study.runs.folder import manifest
 
 
 @pytest.mark.parametrize(("shown", "value"), [("1e-300", 1e-300), ("0e-400", 0), ("-0,5", -0.5), ("1E3", 1000)])
 def test_a_number_is_what_it_says(shown, value):
-    assert ingest_text.number(shown) == value
+    assert text.number(shown) == value
 
 
 @pytest.mark.parametrize("shown", ["1e-400", "-2.5e-999", "1e400"])
 def test_a_number_that_would_become_0_or_infinite_is_refused(shown):
     with pytest.raises(ValueError, match="beyond what a number"):
-        ingest_text.number(shown)
+        text.number(shown)
 
 
 # --- pgbench ----------------------------------------------------------------------------------------------------------
