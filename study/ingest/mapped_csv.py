@@ -189,7 +189,7 @@ def _lines_of_rows(source: Source) -> tuple[array, dict[int, int]]:
 def _bare_lines(source: Source) -> Iterator[str]:
     """Lines without comments, and blank ones empty."""
     opened = ""  # the mark of a quoted value that goes on in the next line
-    for _, line in text.lines(source.path):
+    for _, line in text.lines(source.path, as_written=True):
         if "#" in line and (match := BEFORE_COMMENT.match(opened + line)):
             line = match[0].removeprefix(opened)
         if line.count('"') % 2:

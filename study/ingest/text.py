@@ -35,11 +35,12 @@ BEFORE = [  # what others write before each line of a tool
         r"[\w.-]{1,80} +\|(?: |$)",  # docker compose
         # Logs of a build, kubectl logs --timestamps, and those of a container's runtime.
         r"\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]?(?: std(?:out|err) [FP])?(?: |$)",
-        r"\[?\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?:(?: [|:-]|:|,)?(?: |$))",  # of a script, a logger
+        # Of a script, and of a logger, whose comma has three digits of a second behind it.
+        r"\[?\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9}|,\d{3}(?=[] |:,-]))?\]?(?:(?: [|:-]|:|,)?(?: |$))",
         r"\d\d:\d\d:\d\d [A-Z]{4,8} ?\| (?:\[std(?:out|err)\](?: |$))?",  # avocado, a runner of tests
         r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:\[]{1,80}(?:\[\d+\])?:(?: |$)",  # syslog, journalctl
         r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: |$)",  # ts of moreutils
-        r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)",
+        r"\[?\d\d:\d\d:\d\d(?:\.\d{1,9}|,\d{3}(?=[] ]))?\]?(?: |$)",
     )
 ]
 INTERVAL = re.compile(r"\d{1,6}(?:\.\d{1,6})?")
@@ -141,9 +142,12 @@ def of_y(words: list[str]) -> str:
     return "the command has no -y" if words else "nothing in the file tells whether -y was given"
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number, from 1, and text of each line, without its end. Raises Damaged."""
-    clean = _cleaner(_beginning(path))
+def lines(path: Path, as_written: bool = False) -> Iterator[tuple[int, str]]:
+    """Number, from 1, and text of each line, without its end and what others put around it. Raises Damaged.
+
+    `as_written` keeps what stands around a line: times of a table are its own.
+    """
+    clean = None if as_written else _cleaner(_beginning(path))
     with path.open(encoding=encoding_of(path)) as file:
         number = 0
         while True:

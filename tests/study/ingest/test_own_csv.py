@@ -122,3 +122,13 @@ def test_a_mapping_is_checked_whole(tmp_path):
     (tmp_path / "m.toml").write_text('kind = "other"\nseries = "A B"\nmore = 1\n[columns]\n')
     with pytest.raises(UserError, match=r"kind is 'other'.*series is 'A B'.*columns.*more"):
         mapped_csv.mapping(tmp_path / "m.toml")
+
+
+@pytest.mark.parametrize("comma", [",", ", "])
+@pytest.mark.parametrize("value", [10, 100])
+def test_a_time_before_a_whole_number_is_the_rows_own(bring, tmp_path, comma, value):
+    (tmp_path / "m.toml").write_text(MAPPING.format(kind="series").replace("TPS; total", "TPS"))
+    rows = "".join(f"2026-01-01 12:00:{t:02}{comma}{value}{comma}{t}\n" for t in range(30))
+    run = bring("mine.csv", f"when{comma}TPS{comma}io\n{rows}", mapping=mapped_csv.mapping(tmp_path / "m.toml"))
+    sums = run.sql("SELECT sum(value), count(*) FROM observations WHERE run_id = $1 GROUP BY name ORDER BY name")
+    assert sums == [(30 * value, 30), (435, 30)]
