@@ -18,6 +18,7 @@ SERVERS = {"postgres", "postmaster", "mysqld", "mysqld_safe", "mariadbd", "maria
 IMAGE = re.compile(r"(?:\S*/)?[\w.-]*(?:postg|pg|timescale|citus|mysql|maria|percona)[\w.-]*(?::[\w.-]+)?(?:@\S+)?")
 CLIENTS = {"psql": ("-c", "--command"), "mysql": ("-e", "--execute"), "mariadb": ("-e", "--execute")}
 CLIENT = re.compile(r"(?:^|.*\s)(?:\S*/)?(?:psql|mysql|mariadb)\s+.*-(?:c|e|-command|-execute)\b")
+CONTAINER = re.compile(r"(?:^|.*\s)(?:\S*/)?(?:docker|podman|nerdctl|docker-compose)\s+(?:\S+\s+)?(?:run|create)\b")
 SHELLS = {"sh", "bash", "ash", "dash"}
 NAME = r"[A-Za-z][\w.-]*"
 LONG = re.compile(rf"--(?P<name>{NAME})(?:=(?P<value>.*))?", re.DOTALL)
@@ -54,11 +55,22 @@ def joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def statements(line: str) -> list[str]:
-    """What a command asks a server by its client, as `psql -c "…"`. ValueError as `split`."""
+    """What a command asks a server by its client, as `psql -c "…"`. ValueError as `split`, and beside a container's.
+
+    A container that is made has names and images of servers, and no client."""
     if not CLIENT.match(line):
         return []
-    words = split(line)
-    at = next((n for n, word in enumerate(words) if word.rpartition("/")[2] in CLIENTS), len(words))
+    parts = [list(part) for is_apart, part in itertools.groupby(split(line), APART.__contains__) if not is_apart]
+    of_containers = [part for part in parts if CONTAINER.match(" ".join(part))]
+    made = [statement for part in parts if part not in of_containers for statement in _asked(part)]
+    if made and any(map(_of_command, of_containers)):
+        raise ValueError("has a command of a server and that of a client; give each in a line of its own")
+    return made
+
+
+def _asked(words: list[str]) -> list[str]:
+    at = next((n for n, word in enumerate(words)
+               if word.rpartition("/")[2] in CLIENTS and words[n - 1:n] != ["--name"]), len(words))
     made = []
     for word, following in itertools.pairwise([*words[at:], ""]):
         option, is_assigned, value = word.partition("=")

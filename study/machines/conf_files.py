@@ -20,11 +20,11 @@ stay in what is returned, as `include_dir`, so that they are named.
 """
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from study import errors, given_files
 from study.errors import UserError
 from study.machines import conf_command, conf_rows, conf_statements, conf_yaml
+from study.machines.conf_rows import Settings
 from study.machines.conf_statements import VALUE
 from study.pools import pasted
 
@@ -42,7 +42,6 @@ COMMENT = re.compile(r"\s[#;].*")
 MARK = re.compile(r"""["']?-c["']?""")            # its setting is the next item
 ROW = re.compile(r"\|? *(?P<name>[A-Za-z][\w.]*) *(?:\||\t) *(?!=)(?P<value>[^|\t]*?) *(?:[|\t].*)?")
 CONTINUED = re.compile(r"\|? *[|\t] *(?P<value>[^|\t]*?) *(?:[|\t].*)?")
-AROUND = re.compile(r"\s*(?:[-+|]+\s*$|\(?\d+ rows?\b|(?:mysql|MariaDB|\w+[=#]).*>)")     # rules, prompts, a count of rows
 EXPANDED = re.compile(r"\+?-\[ RECORD \d+ \]|\*{5,} *\d+\. row \*{5,}")      # psql's \\x, mysql's \\G
 FIELD = re.compile(r"\s*(?P<name>\w+)\s*[|:] ?(?P<value>.*?)\s*\|?")
 SHOWN = re.compile(r"^ *(\w[\w.]*) *\n *-+ *\n(?! *-+ *\n) *(.*?) *\n *\(1 row\)", re.MULTILINE)     # of SHOW name in psql
@@ -70,12 +69,6 @@ NOT_READ = (
 FEWEST = 3      # rows of a table, below which it is none
 
 
-class Settings(NamedTuple):
-    """`values` as they are written, by name. `is_of_server`: a server showed them, so that all names are genuine."""
-    values: dict[str, str]
-    is_of_server: bool
-
-
 def read(path: Path, version: object = None) -> Settings:
     """UserError, one sentence, for a file that is none of these, with all lines that cannot be read. `version` is the
     server's: sections of my.cnf for other ones are left out."""
@@ -90,24 +83,25 @@ def read(path: Path, version: object = None) -> Settings:
         return Settings(_of_records(lines, path), True)
     text = "\n".join(lines)
     if SHOWN.search(text):
-        return Settings(_of_lines(SHOWN.sub(_as_line, text).splitlines(), path), True)
+        return Settings(_of_lines(SHOWN.sub(_as_line, text).splitlines(), path, version), True)
     try:
         of_rows = conf_rows.of_csv(text) or conf_rows.of_json(text)
-        of_yaml = None if of_rows else conf_yaml.settings(text, lambda block: _of_lines(block.splitlines(), path))
+        of_yaml = None if of_rows else conf_yaml.settings(text, lambda block: _of_lines(block.splitlines(), path, version))
     except ValueError as error:
         raise UserError(f"{path.name} {error}") from None
     if of_rows:
-        return Settings(of_rows, True)
+        return of_rows
     if of_yaml is not None:
         return Settings(of_yaml, False)
     is_typed = any(map(RULE.fullmatch, lines))
     filled = _of_markdown(lines) if is_typed else [line.rstrip(" ") for line in lines
-                                                   if line.strip() and not AROUND.match(line)]
+                                                   if line.strip() and not conf_rows.AROUND.match(line)]
     rows = [match for line in filled if (match := ROW.fullmatch(line))]
     is_headed = bool(filled) and conf_rows.is_head(_cells(filled[0].lower()))
     if (len(rows) >= FEWEST or is_headed or is_typed) and len(rows) * 2 > len(filled):
         has_bars = any("|" in row[0] for row in rows)
-        return Settings(_of_rows(filled, path, is_typed), not is_typed and (has_bars or is_headed))
+        is_shown = conf_rows.is_of_server(_cells(filled[0].lower())) if is_headed else has_bars
+        return Settings(_of_rows(filled, path, is_typed), not is_typed and is_shown)
     _refuse_others(lines, path)
     return Settings(_of_lines(lines, path, version), False)
 
@@ -163,10 +157,12 @@ def _of_rows(lines: list[str], path: Path, is_typed: bool) -> dict[str, str]:
         if is_typed and n == 0:
             head = ["name", "value"] if len(list(filter(None, words))) == 2 else words
             _refuse_without_values(head, path)
+            _refuse_several_values(words, path)
             continue
         if conf_rows.is_head(words) or (not head and conf_rows.HEADS & set(words)):
             head = words
             _refuse_without_values(head, path)
+            _refuse_several_values(head, path)
             continue
         name, value = _of_cells(head, cells, line)
         if name:
@@ -178,6 +174,13 @@ def _of_rows(lines: list[str], path: Path, is_typed: bool) -> dict[str, str]:
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"[|\t]", line.rstrip(" ").removeprefix("|").removesuffix("|"))]
+
+
+def _refuse_several_values(head: list[str], path: Path) -> None:
+    try:
+        conf_rows.refuse_several_values(head)
+    except ValueError as error:
+        raise UserError(f"{path.name} {error}") from None
 
 
 def _refuse_without_values(head: list[str], path: Path) -> None:
@@ -215,12 +218,12 @@ def _of_records(lines: list[str], path: Path) -> dict[str, str]:
     return settings
 
 
-def _of_lines(lines: list[str], path: Path, version: object = None) -> dict[str, str]:
+def _of_lines(lines: list[str], path: Path, version: object) -> dict[str, str]:
     settings: dict[str, str] = {}
     wrong: list[str] = []
     is_of_server, is_of_unit = True, False
     commands = []       # lines with a command of a server
-    _refuse_several_versions(lines, path, version)
+    _refuse_versions(lines, path, version)
     for n, text in conf_command.joined(lines):
         line = text.strip()
         if not line or line[0] in "#;" or line.startswith("-- ") or line == "--":
@@ -248,19 +251,20 @@ def _of_lines(lines: list[str], path: Path, version: object = None) -> dict[str,
 def _is_read(section: str, version: object) -> bool:
     """Whether a server of that version reads a section: that of another version it does not."""
     match = OF_SERVER.fullmatch(section)
-    return match is not None and (version is None or match["version"] is None or match["version"] == _short(version))
+    return match is not None and match["version"] in (None, _short(version))
 
 
 def _short(version: object) -> str:
     return ".".join(str(version).split(".")[:2])
 
 
-def _refuse_several_versions(lines: list[str], path: Path, version: object) -> None:
-    """A server reads the sections of its own version alone, which one nobody has told."""
+def _refuse_versions(lines: list[str], path: Path, version: object) -> None:
+    """A server reads the sections of its own version alone, and without `version` nobody has told which that is."""
     sections = [section for line in lines if (section := SECTION.fullmatch(line.strip()))]
     versions = {match["version"] for section in sections if (match := OF_SERVER.fullmatch(section[1])) and match["version"]}
-    if version is None and len(versions) > 1:
-        raise UserError(f"{path.name} has sections for several versions, {', '.join(sorted(versions))}; give version in "
+    if version is None and versions:
+        which = "several versions" if len(versions) > 1 else "a version"
+        raise UserError(f"{path.name} has sections for {which}, {', '.join(sorted(versions))}; give version in "
                         "[database], and those of others are left out")
 
 

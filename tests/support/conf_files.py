@@ -4,9 +4,9 @@
 from study.machines import conf_files, scenario
 
 
-def read(tmp_path, text, name="file.conf"):
+def read(tmp_path, text, name="file.conf", version=None):
     (tmp_path / name).write_text(text)
-    return conf_files.read(tmp_path / name).values
+    return conf_files.read(tmp_path / name, version).values
 
 
 def scenario_with(tmp_path, database, own=""):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from study.errors import UserError
-from study.machines import conf, conf_files, scenario
+from study.machines import conf, conf_command, conf_files, conf_rows, scenario
 
 SAME = {"shared_buffers": "131072kB", "max_wal_size": "4096MB", "jit": "off"}
 ROWS = [("shared_buffers", "16384", "8kB"), ("max_wal_size", "4096", "MB"), ("jit", "off", "")]
@@ -89,6 +89,74 @@ def test_what_is_not_read_is_refused_by_its_name(tmp_path, text, complaint):
         read(tmp_path, text)
 
 
+@pytest.mark.parametrize("text", [
+    "name,setting\nshared_buffers,4GB\nfsync,off\n(2 rows)\n",
+    "name\tsetting\nshared_buffers\t4GB\nfsync\toff\n(2 rows)\n",
+    "name\tsetting\tunit\nshared_buffers\t4GB\t\nfsync\toff\n",
+    "Variable_name,Value\nshared_buffers,4GB\nfsync,off\n",
+])
+def test_rows_that_a_server_shows_have_a_count_and_lose_empty_units(tmp_path, text):
+    assert read(tmp_path, text) == conf_files.Settings(TYPED, True)
+
+
+def test_a_quotation_mark_in_a_cell_between_tabs_is_no_quotation(tmp_path):
+    assert read(tmp_path, 'name\tsetting\nlc\t"C\nfsync\ton\n').values == {"lc": '"C', "fsync": "on"}
+    with pytest.raises(UserError, match="is no CSV from line 3 on"):
+        read(tmp_path, 'name,setting\nlc,"C\nfsync,on\n')
+
+
+def test_a_row_of_a_single_value_is_told_in_the_singular(tmp_path):
+    with pytest.raises(UserError, match="has 1 value in line 4, but 2 columns"):
+        read(tmp_path, "(2 rows)\nname,setting\nshared_buffers,16384\nfsync\n")
+
+
+def test_a_long_line_with_a_quotation_mark_is_no_csv():
+    assert conf_rows.of_csv('"' + "x" * 200_000) is None
+
+
+@pytest.mark.parametrize("text", [
+    "parameter,value\nshared_bufers,2GB\n",
+    "parameter\tvalue\nshared_bufers\t2GB\n",
+    json.dumps([{"parameter": "shared_bufers", "value": "2GB"}]),
+])
+def test_names_below_a_head_that_no_server_writes_are_typed(tmp_path, text):
+    assert read(tmp_path, text) == conf_files.Settings({"shared_bufers": "2GB"}, False)
+
+
+@pytest.mark.parametrize("text", [
+    "| Parameter | Value | Tuned |\n|---|---|---|\n| fsync | on | off |\n",
+    "| Parameter | Default |\n|---|---|\n| fsync | on |\n",
+    "| Parameter | Old value |\n|---|---|\n| fsync | on |\n",
+    "| Parameter | Value | Recommended value |\n|---|---|---|\n| fsync | on | off |\n",
+    "| Name | Setting | New |\n|---|---|---|\n| fsync | on | off |\n",
+    "Parameter,Value,Tuned\nfsync,on,off\n",
+    "Parameter\tValue\tTuned\nfsync\ton\toff\n",
+    json.dumps([{"parameter": "fsync", "value": "on", "tuned": "off"}]),
+])
+def test_a_typed_table_says_which_of_its_columns_counts(tmp_path, text):
+    with pytest.raises(UserError, match="leaves open which values count"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize(("line", "values"), [
+    ("docker run --name mysql -e MYSQL_ROOT_PASSWORD=x -d mysql:8.0 --innodb-buffer-pool-size=2G",
+     {"innodb-buffer-pool-size": "2G"}),
+    ("sudo podman container create -e A=b --name=x mysql -e B=c --innodb-buffer-pool-size=2G", None),
+    ("docker run -d --name psql -e POSTGRES_PASSWORD=x postgres:17 -c fsync=off", {"fsync": "off"}),
+    ("docker exec -i db psql -U postgres -c 'ALTER SYSTEM SET fsync = off'", {"fsync": "off"}),
+])
+def test_a_container_may_have_the_name_of_a_client(tmp_path, line, values):
+    if values is None:
+        assert conf_command.statements(line) == []
+    else:
+        assert read(tmp_path, f"{line}\n").values == values
+
+
+def test_a_container_and_a_client_in_a_line_are_refused(tmp_path):
+    with pytest.raises(UserError, match="a server and that of a client"):
+        read(tmp_path, "docker run -d postgres:17 -c jit=off && docker exec db psql -c 'ALTER SYSTEM SET fsync = off'\n")
+
+
 OF_VERSIONS = """[mysqld]
 innodb_io_capacity = 500
 [mysqld-8.0]
@@ -104,6 +172,17 @@ def test_a_server_reads_the_section_of_its_own_version(tmp_path):
     assert (flushed("8.0.36"), flushed(5.7), flushed("8.4")) == ("2", "0", None)
     with pytest.raises(UserError, match=r"several versions, 5\.7, 8\.0; give version"):
         flushed(None)
+
+
+@pytest.mark.parametrize("section", ["mariadb-10.3", "mysqld-8.0"])
+def test_a_section_of_a_version_wants_the_version(tmp_path, section):
+    with pytest.raises(UserError, match=r"has sections for a version, .*; give version"):
+        read(tmp_path, f"[{section}]\ninnodb_io_capacity = 500\n")
+
+
+def test_a_block_of_yaml_is_read_as_the_version_has_it(tmp_path):
+    text = "kind: ConfigMap\ndata:\n  my.cnf: |\n" + "".join(f"    {line}\n" for line in OF_VERSIONS.splitlines())
+    assert read(tmp_path, text, "8.0").values == {"innodb_io_capacity": "500", "innodb_flush_log_at_trx_commit": "2"}
 
 
 def test_the_version_of_a_scenario_decides_which_section_is_read(tmp_path):
