@@ -31,7 +31,7 @@ INTERVAL = re.compile(r"\[\s*(\d+(?:\.\d+)?)s\s*\] (.*)")
 N = r"([\d.]+|-?nan|inf)"
 RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 PERCENTILE = re.compile(r"(?:lat|latency) \(ms, ?([\d.]+)%\): ([\d.]+)")
-NO_PERCENTILE = "0"  # with --percentile=0 lines of intervals have `(ms,0%): 0.00`, which no response time is
+NO_PERCENTILE = "0"  # of --percentile=0: `(ms,0%): 0.00` in intervals and `0th percentile: 0.00` are no response times
 COMMAS = re.compile(r"\d,\d")  # sysbench prints points in every locale
 OLD = re.compile(
     rf"threads: (?P<threads>\d+), tps: {N.replace('(', '(?P<tps>', 1)}, reads(?:/s)?: (?P<reads>[\d.]+), "
@@ -205,7 +205,8 @@ def _line(reading: Reading, source: Source, n: int, line: str, seen: set[str]) -
             reading.total(f"sysbench.{name}", amount, "MiB/s" if name == "bandwidth" else "MiB")
     if match := OF_PERCENTILE.match(line):
         known = True
-        reading.total(f"sysbench.response.p{_percentile(match[1])}", float(match[2]), "ms")
+        if match[1] != NO_PERCENTILE:
+            reading.total(f"sysbench.response.p{_percentile(match[1])}", float(match[2]), "ms")
     if LAST.fullmatch(line):
         seen.add("ends")
     if OF_11.match(line):

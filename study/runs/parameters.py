@@ -23,6 +23,7 @@ from study.runs.notebook_file import cells
 from study.runs.scalars import Plain
 
 TAG = "parameters"      # of the cell that sets them
+OF_PYTHON = r"\A\s*%%(?:time|capture)\b.*"     # magics of a cell that is Python all the same
 MAX_SHOWN = 77          # letters of a value that a message shows
 MAX_BITS = 200          # of a whole number that it shows
 KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list",
@@ -114,17 +115,20 @@ def without_parameters(path: Path) -> str:
 
 
 def _without_magics(source: str) -> str:
-    """A cell as Python: of one that is none, lines of IPython are left empty."""
+    """A cell as Python: of one that is none, lines of IPython are the calls that IPython makes of them."""
     try:
         ast.parse(source)
     except (SyntaxError, ValueError):
-        return re.sub(r"(?m)^[ \t]*[%!].*$", "", source)
+        from IPython.core.inputtransformer2 import TransformerManager
+        return TransformerManager().transform_cell(re.sub(OF_PYTHON, "", source))
     return source
 
 
 def _is_passed_over(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Import | ast.ImportFrom) or (
-        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant) or \
+            bool(re.match(r"get_ipython\(\)\.(?!run_cell_magic\()\w+\(", ast.unparse(statement)))
+    return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
 def _comments(source: str) -> dict[int, str]:
@@ -136,6 +140,8 @@ def _comments(source: str) -> dict[int, str]:
 def _assignment(statement: ast.stmt) -> tuple[str, Kept, str]:
     """Name, value and annotation. UserError, one sentence, for another statement."""
     line = ast.unparse(statement).partition("\n")[0]
+    if of_cell := re.match(r"get_ipython\(\)\.run_cell_magic\('(\w+)'", line):
+        raise UserError(f"the parameters cell begins with %%{of_cell[1]}, so it sets no parameters; take that line away")
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None or len(targets) != 1 \
             or not isinstance(targets[0], ast.Name):
@@ -212,16 +218,36 @@ def _of_line(line: Line) -> Parameter:
 
 
 def _choices(annotation: str) -> tuple[Value, ...] | None:
-    """Of `Literal[…]`, of one kind; else None."""
+    """Of `Literal[…]`, of one kind, alone or besides None; else None."""
     try:
-        nodes = ast.walk(ast.parse(annotation, mode="eval"))
-        literal = next(node for node in nodes if isinstance(node, ast.Subscript)
-                       and ast.unparse(node.value).rpartition(".")[2] == "Literal")
-        values = ast.literal_eval(f"({ast.unparse(literal.slice).strip('()')},)")
-    except (StopIteration, ValueError, SyntaxError):
+        members = [member for member in _members(ast.parse(annotation, mode="eval").body) if ast.unparse(member) != "None"]
+        if not all(_generic(member) == "Literal" for member in members):
+            return None
+        values = tuple(ast.literal_eval(value) for member in members for value in _arguments(member))
+    except (ValueError, SyntaxError):
         return None
     kinds = {type(value) for value in values}
     return values if len(kinds) == 1 and kinds <= {bool, int, float, str} else None
+
+
+def _members(annotation: ast.expr) -> list[ast.expr]:
+    """What an Optional or a Union is of; else the annotation itself."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        return _members(annotation.left) + _members(annotation.right)
+    if _generic(annotation) in ("Optional", "Union"):
+        return [member for argument in _arguments(annotation) for member in _members(argument)]
+    return [annotation]
+
+
+def _generic(annotation: ast.expr) -> str:
+    """`Literal` of `typing.Literal[…]`; "" if it has no brackets."""
+    return ast.unparse(annotation.value).rpartition(".")[2] if isinstance(annotation, ast.Subscript) else ""
+
+
+def _arguments(annotation: ast.expr) -> list[ast.expr]:
+    """What stands in its brackets."""
+    assert isinstance(annotation, ast.Subscript)
+    return annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
 
 
 def schema(path: Path, listed: Mapping[str, Parameter] | None) -> dict[str, tuple[Kept, Parameter]]:

@@ -11,7 +11,9 @@ from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM, TOGETHER, num
 from study.ingest.reading import CLOSED, NO_CLOCK, OPEN, Bin, Clock, Damaged, Histogram, Reading, Source, slug
 
 DOCUMENT = re.compile(r"^[\s\[,]*(\{)", re.MULTILINE)     # where one begins, also in a list; not within a notice
+NEXT = re.compile(r"[\s\[\],]*(\{)")         # where the next begins, right behind one
 NAN = re.compile(r"(?<=: )-?nan\b")        # as C prints it, of what was not measured
+ROUNDING_S = 2.0       # by which times of reports, each in whole s, may differ
 FAILED = re.compile(r"fio: (?:pid=\d+, )?err=(?:\d+).*|fio: .*failed.*")
 
 
@@ -60,7 +62,7 @@ def _last_document(content: str, name: str) -> tuple[dict[str, Any], str, int]:
         except (ValueError, RecursionError):
             raise Damaged(f"{name} is cut off or damaged: no whole JSON begins at character {match.start(1) + 1}") from None
         documents.append(document)
-        match = DOCUMENT.search(content, end)
+        match = NEXT.match(content, end) or DOCUMENT.search(content, end)
     if isinstance(documents[-1], dict) and "client_stats" in documents[-1]:
         raise Damaged(f"{name} is of fio --client, which joins several hosts; record each host by itself")
     if not isinstance(documents[-1], dict) or "jobs" not in documents[-1]:
@@ -72,16 +74,27 @@ def _last_document(content: str, name: str) -> tuple[dict[str, Any], str, int]:
 
 
 def _is_continued(earlier: Any, later: Any) -> bool:
-    """Whether the second is a later report of the same run, as --status-interval makes them: no job has other names or did
-    less."""
+    """Whether the second is a later report of the same run, as --status-interval makes them: no job has another name or did
+    less, and the time of day went on by as much as the time of the run."""
     try:
         pairs = list(zip(earlier["jobs"], later["jobs"], strict=False))
-        return len(earlier["jobs"]) <= len(later["jobs"]) and all(
+        return len(earlier["jobs"]) <= len(later["jobs"]) and _is_clock_of_one_run(earlier, later) and all(
             job.get("jobname") == again.get("jobname") and job.get("job_start", 0) in (0, again.get("job_start", 0))
             and all(job.get(direction, {}).get("total_ios", 0) <= again.get(direction, {}).get("total_ios", 0)
                     for direction in DIRECTIONS) for job, again in pairs)
     except (KeyError, TypeError, AttributeError):
         return True     # what is no report of fio is told when it is read
+
+
+def _is_clock_of_one_run(earlier: dict[str, Any], later: dict[str, Any]) -> bool:
+    """Whether `timestamp` and `elapsed` went on together. Without them only `job_start` tells."""
+    times = [(float(report["timestamp"]), max(float(job["elapsed"]) for job in report["jobs"]))
+             for report in (earlier, later) if "timestamp" in report and all("elapsed" in job for job in report["jobs"])
+             and report["jobs"]]
+    if len(times) < 2:
+        return any(job.get("job_start") for job in earlier["jobs"])
+    (began, ran), (at, has_run) = times
+    return abs((at - began) - (has_run - ran)) <= ROUNDING_S
 
 
 def _dialect(jobs: list[dict[str, Any]], content: str) -> str:

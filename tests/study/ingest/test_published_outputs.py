@@ -112,10 +112,11 @@ Threads fairness:
 """
 
 
-def test_no_percentile_of_sysbench_is_no_response_time_of_0(bring):
-    """--percentile=0 turns them off, and lines of intervals print 0.00."""
+@pytest.mark.parametrize("total", ["percentile stats:               disabled", "0th percentile:               0.00"])
+def test_no_percentile_of_sysbench_is_no_response_time_of_0(bring, total):
+    """--percentile=0 turns them off, and lines of intervals print 0.00. So does the summary of some builds."""
     text = SYSBENCH.replace("(ms,95%): 9.91", "(ms,0%): 0.00").replace("(ms,95%): 9.73", "(ms,0%): 0.00")
-    text = text.replace("95th percentile:                        9.91", "percentile stats:               disabled")
+    text = text.replace("95th percentile:                        9.91", total)
     run = bring("run.txt", text)
     assert not [name for name in run if "response.p" in name]
     assert not run.sql("SELECT name FROM observations WHERE run_id = $1 AND statistic = 'percentile'")
@@ -178,11 +179,13 @@ def test_a_job_of_fio_that_is_missing_is_noticed(bring, text, complaint):
         bring("run.txt", text)
 
 
-def of_json(name="j", n=10000, start=1_700_000_000_000, before=""):
+def of_json(name="j", n=10000, start=1_700_000_000_000, before="", at=None, elapsed=None):
     read = {"io_bytes": n * 4096, "io_kbytes": n * 4, "bw_bytes": n * 409.6, "bw": n * 0.4, "iops": n / 10, "runtime": 10000,
             "total_ios": n, "clat_ns": {"min": 900, "max": 89000, "mean": 19000.5, "stddev": 100.0, "N": n}}
-    job = {"jobname": name, "groupid": 0, "error": 0, "job_start": start, "read": read}
-    return before + json.dumps({"fio version": "fio-3.35", "jobs": [job]}, indent=2) + "\n"
+    job = {"jobname": name, "groupid": 0, "error": 0, "read": read}
+    job |= ({} if start is None else {"job_start": start}) | ({} if elapsed is None else {"elapsed": elapsed})
+    times = {} if at is None else {"timestamp": at}
+    return before + json.dumps({"fio version": "fio-3.35", **times, "jobs": [job]}, indent=2) + "\n"
 
 
 @pytest.mark.parametrize("text", [
@@ -190,6 +193,12 @@ def of_json(name="j", n=10000, start=1_700_000_000_000, before=""):
     of_json(start=1_700_000_000_000) + of_json(start=1_700_000_100_000),
     of_json(n=10000) + of_json(n=9000),
     f"[{of_json('a')},{of_json('b')}]",
+    f"[{of_json('a').strip()}, {of_json('b').strip()}]",
+    of_json("a").strip() + of_json("b"),
+    f"[{of_json('a').strip()}][{of_json('b').strip()}]",
+    of_json(n=9000, start=None, at=1_700_000_010, elapsed=11) + of_json(start=None, at=1_700_000_100, elapsed=11),
+    of_json(n=9000, start=None, at=1_700_000_010, elapsed=11) + of_json(start=None, at=1_700_000_014, elapsed=12),
+    of_json(n=9000, start=None) + of_json(start=None),
 ])
 def test_json_of_several_runs_of_fio_is_not_that_of_the_last(bring, text):
     with pytest.raises(UserError, match="outputs of several runs"):
@@ -198,6 +207,12 @@ def test_json_of_several_runs_of_fio_is_not_that_of_the_last(bring, text):
 
 def test_json_of_later_reports_counts_once_and_a_notice_may_have_braces(bring):
     run = bring("run.json", of_json(n=9000) + of_json(before="fio: a notice {with braces}\n"))
+    assert run["fio.j.read.operations"] == 10000
+
+
+def test_reports_without_job_start_are_of_one_run_if_their_clocks_go_on_together(bring):
+    run = bring("run.json", of_json(n=9000, start=None, at=1_700_000_010, elapsed=11)
+                + of_json(start=None, at=1_700_000_015, elapsed=17))
     assert run["fio.j.read.operations"] == 10000
 
 

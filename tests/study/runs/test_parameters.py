@@ -261,9 +261,23 @@ def test_magics_of_a_parameters_cell_are_passed_over(notebook):
     assert resolve(notebook("plain", parameters="text = '''a\n%b'''"), None, {}) == {"text": "a\n%b"}
 
 
+@pytest.mark.parametrize(("line", "name", "value"), [
+    ('text = """\n%no\n!magic\n"""', "text", "\n%no\n!magic\n"), ("x = (10\n % 3\n)", "x", 1), ("x = 1  # %no", "x", 1)])
+@pytest.mark.parametrize("magic", ["%matplotlib inline\n", "!ls\n", "\n%%time\n%pwd\n", "%%capture out\n"])
+def test_beside_a_magic_values_of_several_lines_stay_as_they_are(notebook, magic, line, name, value):
+    assert resolve(notebook("own", parameters=magic + line), None, {}) == {name: value}
+
+
+def test_a_magic_that_makes_no_python_of_its_cell_is_refused(notebook):
+    with pytest.raises(UserError, match="the parameters cell begins with %%bash, so it sets no parameters; take that line"):
+        resolve(notebook("own", parameters="%%bash\nn=3"), None, {})
+
+
 @pytest.mark.parametrize(("annotation", "default", "choices"), [
     ("Literal['fast', 'very slow']", "'fast'", ("fast", "very slow")), ("typing.Literal[1, 2]", "1", (1, 2)),
     ("Literal['one']", "'one'", ("one",)), ("Optional[Literal['a', 'b']]", "None", ("a", "b")),
+    ("Literal['a'] | Literal['b'] | None", "'a'", ("a", "b")), ("Union[None, typing.Literal['a', 'b']]", "'a'", ("a", "b")),
+    ("Literal['(a)', 'b)']", "'b)'", ("(a)", "b)")),
     ("Literal[1, 'a']", "1", None), ("list[int]", "[1]", None)])
 def test_what_literal_lists_are_the_choices(notebook, annotation, default, choices):
     path = notebook("own", parameters=f"a: {annotation} = {default}")
@@ -273,6 +287,15 @@ def test_what_literal_lists_are_the_choices(notebook, annotation, default, choic
         assert resolve(path, None, {"a": choices[-1]}) == {"a": choices[-1]}
         with pytest.raises(UserError, match=r"none of|not a whole number"):
             resolve(path, None, {"a": "another"})
+
+
+@pytest.mark.parametrize(("annotation", "default"), [
+    ('list[Literal["a", "b"]]', ["a"]), ('dict[str, Literal["a", "b"]]', {"x": "a"}), ('Literal["a"] | int', 3),
+    ('Optional[list[Literal["a"]]]', ["a"])])
+def test_what_literal_lists_within_another_type_are_no_choices(notebook, annotation, default):
+    path = notebook("own", parameters=f"a: {annotation} = {default!r}")
+    assert resolve(path, None, {}) == {"a": default}
+    assert schema(path, None)["a"][1].choices is None
 
 
 @pytest.mark.parametrize(("source", "tag", "hint"), [
