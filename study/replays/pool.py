@@ -39,6 +39,7 @@ from study.replays.recorded_vdevs import vdevs_of
 
 ERA_OF = {"103_ff": "b103", "117_df": "b117", "141_df": "b141_df", "141_ndf": "b141"}
 MAX_BLOCKS_OF_POOL = 2**32  # of a pool in the fast engine, which then takes 2 GiB
+MAX_BLOCK_BYTES = 2**17     # of a block in the fast engine
 
 
 # ---- the model ----
@@ -97,17 +98,24 @@ def drive(rules: MetaslabParams, rows: Rows, vdevs: Sequence[TopVdev], engine: i
     return Driven("fast" if engine == FAST else "exact", pool, decided, seconds)
 
 
+def _unfit_for_fast(vdevs: Sequence[TopVdev], unit: int) -> str:
+    """Which bound of the fast engine a pool with blocks of `unit` B breaks, in half a sentence; "" if none."""
+    sizes, n_bytes = [1 << top.ms_shift for top in vdevs], sum(top.asize for top in vdevs)
+    if unit > min(MAX_BLOCK_BYTES, *sizes):
+        return f"have blocks of {unit} B, but the fast engine takes at most {min(MAX_BLOCK_BYTES, *sizes)} B here"
+    for n_blocks, most, where in ((max(sizes) // unit, MAX_BLOCKS, "each"), (n_bytes // unit, MAX_BLOCKS_OF_POOL, "all")):
+        if n_blocks > most:
+            return f"have {n_blocks} blocks of {unit} B in {where}, but the fast engine takes at most {most}"
+    return ""
+
+
 def drive_by_variant(variant: str, rows: Rows, vdevs: Sequence[TopVdev], engine: str) -> Driven:
     """With that engine; `auto` is fast where that gives the same."""
     unit, rules = _unit_of(rows, vdevs), era(ERA_OF[variant]).metaslab
-    shifts = [top.ms_shift for top in vdevs]
-    fits = (1 << max(shifts) <= MAX_BLOCKS * unit and unit <= min(2**17, 1 << min(shifts))
-            and sum(top.asize for top in vdevs) <= MAX_BLOCKS_OF_POOL * unit)
-    if engine == "fast" and not fits:
-        raise UserError(f"{_described(vdevs)} have blocks of {unit} B, but the fast engine takes at "
-                        f"most 128 KiB. It takes 1 to {MAX_BLOCKS} blocks in each and {MAX_BLOCKS_OF_POOL} in all. Choose "
-                        "exact or auto")
-    if engine == "fast" or (engine == "auto" and fits):
+    unfit = _unfit_for_fast(vdevs, unit)
+    if engine == "fast" and unfit:
+        raise UserError(f"{_described(vdevs)} {unfit}; choose exact or auto")
+    if engine == "fast" or (engine == "auto" and not unfit):
         driven = drive(rules, rows, vdevs, FAST)
         if engine == "fast" or driven.ambiguous == 0:
             return driven

@@ -11,7 +11,7 @@ from model.zfs.space.pickers import VARIANTS
 from study.errors import UserError
 from study.project import DATA
 from study.replays.alloc_trace import read_places, read_trace
-from study.replays.pool import ERA_OF, drive, replay_pool, replays_of
+from study.replays.pool import ERA_OF, _unfit_for_fast, drive, replay_pool, replays_of
 from study.replays.pool_rows import rows_of
 from study.replays.pool_states import after_txgs, compare_txgs, read_txgs, weights_hash
 from study.replays.recorded_vdevs import alike, vdevs_in
@@ -152,11 +152,18 @@ def test_a_pool_that_cannot_be_is_one_sentence(metaslabs, size, says):
 
 
 @pytest.mark.parametrize(("metaslabs", "size", "says"), [
-    (2, 2**40, "2 metaslabs of 1099511627776 B have blocks of 4096 B, but the fast engine takes"),
-    (2**10, 2**36, "and 4294967296 in all. Choose exact or auto")])
-def test_a_pool_too_large_for_the_fast_engine_is_one_sentence(metaslabs, size, says):
+    (2, 2**40, "have 268435456 blocks of 4096 B in each, but the fast engine takes at most 134217728; choose exact or auto"),
+    (2**10, 2**36, "have 17179869184 blocks of 4096 B in all, but the fast engine takes at most 4294967296; choose exact"),
+])
+def test_a_pool_too_large_for_the_fast_engine_is_told_the_bound_that_it_breaks(metaslabs, size, says):
     with pytest.raises(UserError, match=says):
         replay_pool(trace_of("l2_D"), "141_df", alike(metaslabs, size), engine="fast")
+
+
+@pytest.mark.parametrize(("n_bytes", "size", "most"), [(2**18, 2**26, 2**17), (2**17, 2**17, None), (2**18, 2**17, 2**17)])
+def test_blocks_too_large_for_the_fast_engine_are_told_as_such(n_bytes, size, most):
+    says = _unfit_for_fast(alike(4, size), n_bytes)
+    assert says == ((most and f"have blocks of {n_bytes} B, but the fast engine takes at most {most} B here") or "")
 
 
 def test_states_that_cannot_be_read_are_one_sentence(tmp_path):
