@@ -32,7 +32,7 @@ def test_what_is_left_out_is_said_with_what_is_taken():
     assert of_database == (
         "database: mariadb is taken as the InnoDB of MySQL 5.7, with MariaDB's own sync_binlog = 0, "
         "innodb_log_file_size = 96M, innodb_log_files_in_group = 1, innodb_max_dirty_pages_pct = 90, "
-        "innodb_change_buffering = none")
+        "innodb_lru_scan_depth = 1536, innodb_buffer_pool_instances = 1, innodb_change_buffering = none")
     assert "memory_gib = 8" in host
     assert 'system = "linux"' in host
     assert "cpus =" not in host
