@@ -243,8 +243,8 @@ def pause(drives, unit, now):
 def check_drive(drive):
     """The drive itself, or ValueError with one sentence on how commands cannot wait."""
     if not 1 <= drive.window <= drive.depth:
-        raise ValueError(f"window of a disk is {drive.window} where its depth is {drive.depth}; "
-                         "choose a depth of at least 1 and a window from 1 to the depth")
+        raise ValueError(f"window of a disk is {drive.window} where its depth is {drive.depth}. "
+                         "Choose a depth of at least 1 and a window from 1 to the depth")
     if drive.sorts not in (0, 1):
         raise ValueError(f"sorts of a disk is {drive.sorts}, but the driver sorts or does not; choose 1 or 0")
     return drive

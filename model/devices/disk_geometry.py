@@ -323,7 +323,7 @@ def make_layout(zones: Sequence[Zone], heads: int, scheme: int = NO_SPARES, cyli
         raise ValueError(f"a disk of {heads} heads and {len(zones)} zones holds nothing; give at least one of each")
     if scheme not in range(11) or cylinders_per_range < 1 or serpentine not in range(3):
         raise ValueError(f"sparing scheme {scheme} over {cylinders_per_range} cylinders with head order {serpentine} is "
-                         "unknown; give a scheme from 0 to 10, at least one cylinder and an order from 0 to 2")
+                         "unknown. Give a scheme from 0 to 10, at least one cylinder and an order from 0 to 2")
     table, turns = np.ones((len(zones) + 1, laid.N_ZONE_COLUMNS), np.int64), np.zeros((len(zones), laid.N_TURN_COLUMNS))
     slips: list[np.ndarray] = []
     remaps: list[np.ndarray] = []

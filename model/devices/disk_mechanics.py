@@ -210,7 +210,7 @@ def check_disk(disk: Disk) -> Disk:
         raise ValueError(f"a revolution takes {disk.rev_ns} ns; give a rotation speed above 0")
     if disk.seek_ns.size < disk.layout.n_cylinders or disk.seek_ns[0] != 0 or disk.seek_ns.min() < 0:
         raise ValueError(f"seek times of {disk.seek_ns.size} distances from {disk.seek_ns.min()} ns on do not fit "
-                         f"{disk.layout.n_cylinders} cylinders; give one of 0 ns or more per distance, 0 for distance 0")
+                         f"{disk.layout.n_cylinders} cylinders. Give one of 0 ns or more per distance, 0 for distance 0")
     times = ("head_switch_ns", "write_seek_min_ns", "idle_hit_ns", "data_ready_ns", "reconnect_ns", "bus_ns", "segments",
              "segment_blocks", "ahead_blocks", "passes")
     for name in times:
@@ -221,7 +221,7 @@ def check_disk(disk: Disk) -> Disk:
     if disk.segments and (disk.segment_blocks < 1 or not 0 < disk.write_segments <= disk.segments
                           or (disk.own_write_segments and disk.write_segments == disk.segments)):
         raise ValueError(f"{disk.segments} segments of {disk.segment_blocks} blocks with {disk.write_segments} for writes "
-                         "cannot be shared; give both reads and writes at least one segment of at least one block")
+                         "cannot be shared. Give both reads and writes at least one segment of at least one block")
     if disk.ahead not in range(5):
         raise ValueError(f"read-ahead scheme {disk.ahead} is unknown; give 0 to 4")
     return disk

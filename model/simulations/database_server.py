@@ -159,7 +159,7 @@ def _run_all(both, m, draw_more):
         m.n_drawn[0] = 0
     if how == STUCK:
         raise ValueError(f"nobody has committed for an hour of the simulated time, after {m.counts[COMMITS]} transactions: "
-                         "every process waits for what never comes; choose other settings, and report these")
+                         "every process waits for what never comes. Choose other settings, and report these")
     if both.zfs is not None:
         zfs_store.check_end(both.zfs)
     kinds = ((both.postgres, postgres_state), (both.innodb, innodb_state), (both.oracle, oracle_state))

@@ -49,19 +49,27 @@ def notes(slabs: list[Slab]) -> list[str]:
                          f"{'is' if n == 1 else 'are'} missing here. The forecast is of a vdev with no others. ZFS prefers "
                          "the emptiest, which may be among the missing: give all of the output")
         if n := sum(slab.is_by_histogram for slab in metaslabs):
-            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} so much is taken to be free as the "
-                         "histogram has. What is printed as free is without changes that wait in log space maps")
+            lines.append(f"{_which(n, metaslabs)} the histogram's free space is taken. What is printed as free leaves out "
+                         "changes that wait in log space maps")
         if n := sum(map(zdb.has_less, metaslabs)):
-            lines.append(f"of {n} of the {len(metaslabs)} metaslabs of vdev {vdev} the histogram has less than is free. "
-                         "Rows may be missing, or an old release left out what was freed last")
+            lines.append(f"{_which(n, metaslabs)} the histogram has less than is free. Rows may be missing, or an old "
+                         "release left out what was freed last")
         lines += [f"the text ends within the histogram of metaslab {slab.number} of vdev {vdev}, so that this histogram "
                   "is not taken: give all of the output" for slab in metaslabs if slab.is_cut]
         described = [described_space.described_by(slab) for slab in metaslabs]
-        lines += [f"of {described.count(kind)} of the {len(metaslabs)} metaslabs of vdev {vdev} {sentence}"
-                  for kind, sentence in ASSUMED.items() if kind in described]
+        lines += [f"{_which(described.count(kind), metaslabs)} {sentence}" for kind, sentence in ASSUMED.items()
+                  if kind in described]
     if not all(slab.has_header for slab in of_data):
         lines.append("no line says which vdev the metaslabs are of, so that all are taken as of one")
     return [*lines, *filter(None, [left_out(slabs)])]
+
+
+def _which(n: int, metaslabs: list[Slab]) -> str:
+    """How many of a vdev's metaslabs a sentence is about."""
+    of_vdev = f"{counted(len(metaslabs), 'metaslab')} of vdev {metaslabs[0].vdev}"
+    if n == len(metaslabs):
+        return f"For {'the' if n == 1 else 'all'} {of_vdev}"
+    return f"For {n} of the {of_vdev}"
 
 
 def in_words(n_bytes: int) -> str:

@@ -96,7 +96,7 @@ def read_trace(path: str | Path) -> Trace:
     if wrong.any():
         row = int(wrong.argmax())
         seen = ",".join(map(str, table.loc[row, list(TRACE_COLUMNS)]))
-        raise UserError(f"request {row + 1} of the trace {path} is {seen[:60]}; give R or W and four numbers of 0 to 10^11, "
+        raise UserError(f"request {row + 1} of the trace {path} is {seen[:60]}. Give R or W and four numbers of 0 to 10^11, "
                         "block and count whole, and a trace that is not cut off")
     service, gap = (np.rint(numbers[name].to_numpy() * 1000).astype(np.int64) for name in ("service_us", "gap_us"))
     if not service[:len(service) // 2].any() or not service[len(service) // 2:].any():

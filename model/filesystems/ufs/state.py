@@ -120,7 +120,7 @@ def _check(s, stripes, stripe_of, ends):
                          f"{PAGE_BYTES} B, and no cluster longer than a piece")
     if s.autoup_s < 1 or s.call_ns < 0 or not 0 <= s.low_water <= s.high_water:
         raise ValueError(f"autoup_s {s.autoup_s}, call_ns {s.call_ns} and marks of {s.low_water} and {s.high_water} B "
-                         "cannot be; choose 1 s or more, 0 ns or more, and the low mark below the high one")
+                         "cannot be. Choose 1 s or more, 0 ns or more, and the low mark below the high one")
     if not set(stripe_of) <= set(range(len(stripes))):
         raise ValueError(f"a file is on volume {max(stripe_of)}, but there are {len(stripes)}; choose one of them for each")
     for stripe, end in ends.items():

@@ -39,7 +39,7 @@ def _drive(pool, settings):
     """That of all disks of a pool."""
     sheets = {group.device for group in _groups(pool) if isinstance(group.device, SheetParams)}
     if len(sheets) > 1:
-        raise ValueError(f"the disks of a pool are of {len(sheets)} data sheets, but only one can be simulated; choose one, "
+        raise ValueError(f"the disks of a pool are of {len(sheets)} data sheets, but only one can be simulated. Choose one, "
                          "or describe a log device as a device without an arm")
     return new_drive(sheets.pop() if sheets else SheetParams())._replace(is_volatile=int(settings.disk_cache_is_volatile))
 

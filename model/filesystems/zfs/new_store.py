@@ -109,7 +109,7 @@ def _l2(pool, s, build, min_bytes):
         raise ValueError("the cache devices are mirrors or RAID-Z groups, but ZFS takes none such; choose single devices")
     l2 = new_l2arc(build.l2arc, [pool.cache.device.disk_bytes] * pool.cache.n_vdevs, min_bytes)
     if len(l2.outbox) + ROOM_OF_ROUND > s.n_ios:
-        raise ValueError(f"n_ios is {s.n_ios}, but a round of the cache devices may write {len(l2.outbox)} blocks; choose "
+        raise ValueError(f"n_ios is {s.n_ios}, but a round of the cache devices may write {len(l2.outbox)} blocks. Choose "
                          f"larger records than {s.record_bytes} B, or {len(l2.outbox) + ROOM_OF_ROUND} or more for n_ios")
     return l2
 

@@ -180,8 +180,8 @@ def check_end(store):
             raise ValueError(f"the intent log had more than {m.zil.chain.shape[1]} blocks that no group had freed yet; "
                              "choose fewer commits a second")
         if m is not None and m.places.n_gangs[0]:
-            raise ValueError("no free segment of the pool was long enough for a block, so that ZFS would cut it up (gang "
-                             "blocks), which is not simulated here; choose less fill or fragmentation, or smaller records")
+            raise ValueError("no free segment of the pool was long enough for a block. ZFS would cut it up (gang blocks), "
+                             "which is not simulated here; choose less fill or fragmentation, or smaller records")
         if m is not None and m.places.space is not None and m.places.space.failure[0]:
             raise ValueError(f"the allocator's maps had too little room (status {m.places.space.failure[0]}); choose a "
                              "shorter run, and report these settings")

@@ -194,7 +194,7 @@ def _check_kinds(settings):
         raise ValueError("is_sync and is_free are 1, but what is freed is in no intent log; choose one")
     if settings.is_sync and settings.block_bytes > LARGEST_LOGGED:
         raise ValueError(f"synchronous writes are of {settings.block_bytes} B, but those of more than {LARGEST_LOGGED} B "
-                         "go to their place at once, which is not simulated here; choose smaller blocks")
+                         "go to their place at once, which is not simulated here. Choose smaller blocks")
 
 
 def _places(settings, seed, n_table):

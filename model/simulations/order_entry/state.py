@@ -194,7 +194,7 @@ def check_orders(orders):
                          "choose a multiple of 512")
     if log_blocks_of(orders) > MAX_LOG_BLOCKS:
         raise ValueError(f"{orders.n_users} users with {orders.redo_bytes} B of redo each may write {log_blocks_of(orders)} "
-                         f"log blocks at once, but {MAX_LOG_BLOCKS} is the most; choose fewer users or less redo")
+                         f"log blocks at once, but {MAX_LOG_BLOCKS} is the most. Choose fewer users or less redo")
     if 2 * orders.dirtied > orders.max_dirty:
         raise ValueError(f"max_dirty is {orders.max_dirty}, but one transaction may change {2 * orders.dirtied:g} blocks; "
                          "choose at least that")

@@ -216,9 +216,9 @@ def _check_done(space, txg, status):
     if status == NO_SPACE:
         used, all_of_it = int(space.class_allocated[0]), int(space.class_space[0])
         raise ValueError(f"the pool fills up in txg {txg}: {used} of {all_of_it} B are taken and the next block finds no "
-                         "room; use fewer records or more disks")
+                         "room. Use fewer records or more disks")
     if status != OK:
-        raise ValueError(f"the model stops in txg {txg} with status {status} (see model/zfs/space/status.py); give the pool "
+        raise ValueError(f"the model stops in txg {txg} with status {status} (see model/zfs/space/status.py). Give the pool "
                          "more room for segments, or blocks that are multiples of its unit")
 
 

@@ -112,7 +112,7 @@ def operations(work: Rewrites, map_bytes: int, seed: int) -> Operations:
     at_once = work.per_txg * work.record_bytes + work.log_per_txg * work.log_bytes
     if work.n_records < 1 or in_use + at_once > map_bytes:
         raise ValueError(f"{work.n_records} records and a log are {in_use} B, and {at_once} B more until what they "
-                         f"replace is free, which must be more than nothing and fit into {map_bytes} B; write less")
+                         f"replace is free. Together they must be more than nothing and fit into {map_bytes} B; write less")
     kind, n_bytes, which = rows(done)
     return Operations(kind=_behind(NEW_MAP, kind), n_bytes=_behind(map_bytes, np.where(kind == ALLOCATE, n_bytes, 0)),
                       block=_behind(-1, which))

@@ -262,7 +262,7 @@ def check_fits(space, disk_bytes):
     end = FRONT_BYTES + (-(-(int(space.frontier.max()) - FRONT_BYTES) // row) << space.vdev.ashift)
     if end > disk_bytes - BACK_BYTES:
         raise ValueError(f"the files end at byte {end} of a disk of {disk_bytes} bytes, the last {BACK_BYTES} of which are "
-                         "labels; choose smaller files, more or larger disks, a smaller first_byte or a shorter run")
+                         "labels. Choose smaller files, more or larger disks, a smaller first_byte or a shorter run")
 
 
 def lay_out(files, sizes, n_leaves, aliquot_bytes=ALIQUOT_BYTES, first_byte=0, vdev=SINGLE_DISK):

@@ -144,7 +144,7 @@ def _block_maps(made, vdev, start, unit_bytes, params, max_segments):
     """Maps of blocks, in which all is free."""
     if grain_of(unit_bytes) > 1 and params.picker.picker not in (DYNAMIC_FIT, NEW_DYNAMIC_FIT):
         raise ValueError(f"blocks are of {unit_bytes} B, but what is no power of two is for dynamic fit and new dynamic fit "
-                         "only; choose smaller units, or the exact engine")
+                         "only. Choose smaller units, or the exact engine")
     free = new_free_space((1 << made.ms_shift[vdev]) // unit_bytes, unit_bytes)
     free.first_unit[:] = start >> free.unit_shift
     free.rest[:] = (1 << made.ms_shift[vdev]) % unit_bytes >> free.unit_shift

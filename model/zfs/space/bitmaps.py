@@ -119,7 +119,7 @@ def _check(n_blocks, unit_bytes):
         raise ValueError(f"a map has {bad} blocks, but it must be from 1 to {MAX_BLOCKS}; use blocks of another size")
     if unit_bytes < 512 or unit_bytes % 512 or grain_of(unit_bytes) > MAX_GRAIN:
         raise ValueError(f"unit_bytes is {unit_bytes}, but it must be a power of two from 512 on, or an odd number up to "
-                         f"{MAX_GRAIN} times that; use the size of a block")
+                         f"{MAX_GRAIN} times that. Use the size of a block")
     if grain_of(unit_bytes) << _bits_of(n_blocks) > MAX_UNITS:
         raise ValueError(f"a map has {n_blocks.max()} blocks of {grain_of(unit_bytes)} units, but it may have {MAX_UNITS} "
                          "units; use larger units")

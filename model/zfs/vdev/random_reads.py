@@ -123,7 +123,7 @@ def check_record_reads(params):
         value = getattr(params, name)
         if not low <= value <= high or (name != "reads_per_s" and value != int(value)):
             raise ValueError(f"{name} of the record reads is {value}, but it must be from {low} to {high}, and whole "
-                             "unless it is a rate; choose one in that range")
+                             "unless it is a rate. Choose one in that range")
     if params.record_bytes & (params.record_bytes - 1):
         raise ValueError(f"record_bytes of the record reads is {params.record_bytes}, but it must be a power of two; "
                          "choose one from 512 to 131072")

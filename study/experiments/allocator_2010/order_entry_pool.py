@@ -55,7 +55,7 @@ def settled(site: Site, settling: Settling = TO_SCALE) -> Site:
     enough = settle(site, int(settling.step_s * SECOND_NS), settling.max_steps, settling.by_stock)
     if settling.is_needed and not enough:
         raise CannotRun(f"users have worked for {settling.max_steps * settling.step_s / 3600:g} hours, and dirty blocks "
-                        "still gather or go by more than a tenth of what is written; let less be dirty, or settle longer")
+                        "still gather or go by more than a tenth of what is written. Let less be dirty, or settle longer")
     return site
 
 

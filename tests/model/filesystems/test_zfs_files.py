@@ -234,7 +234,7 @@ def test_metaslabs_are_as_large_as_spec_2_1_says():
     (Pool(Group(SheetParams()), Group(SheetParams(rpm=15_000))), {}, "2 data sheets"),
     (Pool(Group(), None, Group(SsdParams(), vdev=vdev_params("mirror", 2))), {}, "single devices"),
     (Pool(Group(), None, Group(SsdParams())), {"record_bytes": 512}, "a round of the cache devices may write 32769 blocks"),
-    (Pool(Group(SsdParams(disk_bytes=10**6, buffer_bytes=0))), {}, "choose smaller files"),
+    (Pool(Group(SsdParams(disk_bytes=10**6, buffer_bytes=0))), {}, "Choose smaller files"),
 ])
 def test_what_cannot_be_is_one_sentence(pool, changed, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -181,7 +181,7 @@ def test_levels_of_a_table():
     ({"n_unique": 0}, "n_unique is 0"), ({"found_share": 1.5}, "found_share is 1.5"), ({"threads": 0}, "threads is 0"),
     ({"arc": ArcParams(2**25, 2**23)}, "is the least that ZFS takes"), ({"found_share": 0.5}, "has no leaf"),
     ({"second_share": 0.1}, "second_share is 0.1"),
-    ({"is_sync": 1, "is_free": 1}, "choose one"), ({"is_sync": 1, "block_bytes": 2**16}, "choose smaller blocks"),
+    ({"is_sync": 1, "is_free": 1}, "choose one"), ({"is_sync": 1, "block_bytes": 2**16}, "Choose smaller blocks"),
     ({"n_files": 1, "file_blocks": 4, "shared_blocks": 5}, "shared_blocks is 5")])
 def test_impossible_machines_are_refused(changed, named):
     with pytest.raises(ValueError, match=named):

@@ -218,7 +218,7 @@ def test_impossible_settings_are_one_sentence(site):
 def test_files_that_do_not_fit_on_the_disks_are_one_sentence(first_byte):
     """At the start, or in the middle of the run."""
     site = new_site(SMALL, 6, first_byte=first_byte)
-    with pytest.raises(ValueError, match=r"the files end at byte .* of a disk of .* bytes, .*; choose"):
+    with pytest.raises(ValueError, match=r"the files end at byte .* of a disk of .* bytes, .*[.] Choose"):
         simulate(site, rules_of("onnv_69"), Settings(n_leaves=6, duration_ns=40 * SECOND))
 
 

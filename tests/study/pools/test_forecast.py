@@ -186,7 +186,7 @@ def test_what_is_not_known_and_what_is_missing_is_said():
     notes = forecast_page.notes(printed(115, 2 * ["1.51G"]))
     assert notes[0] == "vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"
     assert "vdev 0 has 115 metaslabs, of which 113 are missing" in notes[1]
-    assert "of 2 of the 2 metaslabs of vdev 0 no histogram is printed" in notes[2]
+    assert notes[2].startswith("For all 2 metaslabs of vdev 0 no histogram is printed")
     assert "`zdb -mm POOL`" in notes[2]
     assert forecast_page.notes(printed(2, 2 * ["1.51G"], HISTOGRAM)) == ["vdev 0: 2 metaslabs of 8 GiB, 3.02 GiB free"]
 
@@ -204,13 +204,13 @@ def test_metaslabs_before_the_last_are_missed_without_a_header():
 def test_how_segments_are_made_without_a_histogram_is_said(below, match):
     note, = forecast_page.notes(printed(2, 2 * ["1.51G"], below))[1:]
     assert match in note
-    assert note.startswith("of 2 of the 2 metaslabs of vdev 0 ")
+    assert note.startswith("For all 2 metaslabs of vdev 0 ")
 
 
 def test_free_space_by_a_histogram_with_changes_that_wait_is_said():
     slabs = printed(2, 2 * ["4.00G"], HISTOGRAM + "\tFlush data:\n\tunflushed txg=77100\n")
     note = forecast_page.notes(slabs)[1]
-    assert "of 2 of the 2 metaslabs of vdev 0 so much is taken to be free as the histogram has" in note
+    assert "For all 2 metaslabs of vdev 0 the histogram's free space is taken" in note
 
 
 def test_whole_metaslabs_make_what_is_not_known_of_others_matter_less():
@@ -275,4 +275,4 @@ def test_a_histogram_that_has_less_than_is_free_is_read_and_that_is_said():
             "\tOn-disk histogram:\t\tfragmentation 20%\n\t\t\t 20:   3 **\n"
             "\tmetaslab      1   offset      4000000   spacemap     39   free    20.0M\n")
     (note,) = [line for line in forecast_page.notes(zdb.parse(text, "sample")) if "histogram has less" in line]
-    assert note.startswith("of 1 of the 2 metaslabs of vdev 0 the histogram has less than is free")
+    assert note.startswith("For 1 of the 2 metaslabs of vdev 0 the histogram has less than is free")

@@ -79,7 +79,7 @@ def test_a_thousand_million_units_are_divided_as_they_should_be():
 def test_other_pickers_take_no_blocks_of_three_sectors():
     with pytest.raises(ValueError, match="blocks are of 1536 B") as caught:
         new_pool([TopVdev(asize=2**26)], era("b103").metaslab, FAST, 1536, 2**21)
-    assert "choose" in str(caught.value)
+    assert "Choose" in str(caught.value)
 
 
 # ---- against the exact engine ----

@@ -81,7 +81,7 @@ def test_data_crowds_metadata_out_only_where_data_may_fill():
                                  {"l1_place": 2}, {"reads_per_s": 0.0}, {"n_records": 1.5}])
 def test_bad_values_are_one_sentence(bad):
     (name, value), = bad.items()
-    with pytest.raises(ValueError, match=f"{name} of the record reads is {value}, but .*; choose"):
+    with pytest.raises(ValueError, match=f"{name} of the record reads is {value}, but .*[;.] [Cc]hoose"):
         reads_of(RecordReads(**({"n_records": 100} | bad)))
 
 
