@@ -117,7 +117,7 @@ def example() -> str:
         f"   The **best guess**, one test run with a central value everywhere, gains {best:.0f} %.",
         f"4. **Fitted**: in {n(f'{notebook}/fitted.draws')} of the first {ensembles.FITTED_DRAWS} draws one constant is "
         "chosen so that the rate *before* the change is the published one.",
-        f"   The other {n(f'{notebook}/fitted.out-of-reach')} cannot show it. The gain is then "
+        f"   The other {n(f'{notebook}/fitted.out-of-reach')} reach that rate with no constant. The gain is then "
         f"{n.span(f'{notebook}/fitted.gain')} %.",
         "   The unfitted range always stands beside it.",
         f"5. With unknown numbers alone, such as seek times, the gain is {spans['parameter']} %. With chance alone it is "
@@ -154,11 +154,11 @@ def behind() -> str:
         ("I/O size and throughput", "share of draws in which I/O size is the best of "
          f"{n('05_io_size_correlation/series.could-explain')} statistics",
          n("05_io_size_correlation/draws.io_size-first", ".2f")),
-        ("the same", "best guess: rank of I/O size; R² of the best of many",
+        ("the same", "best guess: rank of I/O size; R² of the best statistic, by bootstrap",
          f"{n('05_io_size_correlation/one.rank')}; {n.span('05_io_size_correlation/best.r2', '.2f')}"),
         ("Exchange, gain", "numbers alone; conditions alone; seeds alone", "; ".join(
             f"{n.span(f'06_exchange/part.{part}')} %" for part in ("parameter", "structure", "seed"))),
-        ("the same", "a terabyte of mail on 22 mirrored disks, most reads at hand, five seeds",
+        ("the same", "a terabyte of mail on 22 mirrored disks, most reads from memory or flash, five seeds",
          f"{n('06_exchange/corner.least')} to {n('06_exchange/corner.most')} %"),
         ("PostgreSQL of 2008", f"of the first {ensembles.FITTED_DRAWS} draws, those that could be fitted",
          n("09_postgres_checkpoints/fitted.draws")),
