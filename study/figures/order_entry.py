@@ -15,7 +15,7 @@ RUN = "test run, in order (from 0, as in the run store)"
 FAR = 3.0       # quartile ranges: beyond, a mark stands at the edge with its numbers
 LOWEST = -120   # %; what varies even more stands beside an arrow
 LINE_PT = 8     # of a label
-WIDE = 28       # letters of a title of half a column
+WIDE = 26       # letters of a title of half a column
 FEW = 6         # marks at an edge; of more none has its numbers beside it
 ROOM = 20       # % of variability, below the least that is shown
 LOOKS = {"before": (BLUE, "old rules"), "after": (ORANGE, "new rules")}
@@ -69,7 +69,7 @@ def sizes(small: pd.DataFrame, full: pd.DataFrame, labels: dict[str, str],
     """The same draws to scale and at full size: a panel for each column that `labels` names, a dot a draw."""
     figure, panels = canvas(aspect=1.15, rows=2, columns=2)
     for panel, (name, label) in zip(panels.flat, labels.items(), strict=True):
-        panel.plot(small[name], full[name], "o", color=BLUE, ms=4)
+        _dots(panel, small[name], full[name])
         ends = np.array([*panel.get_xlim(), *panel.get_ylim()])
         panel.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, lw=0.6, zorder=0)
         if published[name] is not None:
@@ -78,6 +78,22 @@ def sizes(small: pd.DataFrame, full: pd.DataFrame, labels: dict[str, str],
     figure.supxlabel("to scale", fontsize=7)
     figure.supylabel("full size", fontsize=7)
     return figure
+
+
+def _dots(panel: Axes, small: pd.Series, full: pd.Series) -> None:
+    """A dot a draw. One far from all others stands at an edge, with its numbers: to scale; at full size. At the foot these
+    are the numbers at full size alone, in the order of the dots."""
+    low, high = _reach(pd.concat([small, full]))
+    panel.plot(small.clip(low, high), full.clip(low, high), "o", color=BLUE, ms=4)
+    feet = sorted((x, y) for x, y in zip(small, full, strict=True) if low <= x <= high and y < low)
+    at_foot = textwrap.fill("↓ " + ", ".join(f"{y:.0f}" for _, y in feet), WIDE // 2)
+    labels = [(feet[0], at_foot)] if feet else []
+    labels += [((x, y), f"{x:.3g}; {y:.3g}") for x, y in zip(small, full, strict=True)
+               if not (low <= x <= high and y <= high)]
+    for place, label in labels:
+        side = 1 if place[0] < low else -1
+        panel.annotate(label.replace("-", "−"), np.clip(place, low, high), (6 * side, 0), textcoords="offset points",
+                       fontsize=6, ha="left" if side > 0 else "right", va="center")
 
 
 def by_age(several: dict) -> Figure:
