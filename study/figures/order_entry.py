@@ -84,16 +84,18 @@ def _dots(panel: Axes, small: pd.Series, full: pd.Series) -> None:
     """A dot a draw. One far from all others stands at an edge, with its numbers: to scale; at full size. At the foot these
     are the numbers at full size alone, in the order of the dots."""
     low, high = _reach(pd.concat([small, full]))
-    panel.plot(small.clip(low, high), full.clip(low, high), "o", color=BLUE, ms=4)
+    foot = low - (high - low) / 10          # of what lies below, apart from the least that is shown
+    heights = full.where(full >= low, foot).clip(upper=high)
+    panel.plot(small.clip(low, high), heights, "o", color=BLUE, ms=4)
     feet = sorted((x, y) for x, y in zip(small, full, strict=True) if low <= x <= high and y < low)
-    at_foot = textwrap.fill("↓ " + ", ".join(f"{y:.0f}" for _, y in feet), WIDE // 2)
+    at_foot = textwrap.fill(", ".join(f"{y:.0f}" for _, y in feet), WIDE // 2)
     labels = [(feet[0], at_foot)] if feet else []
     labels += [((x, y), f"{x:.3g}; {y:.3g}") for x, y in zip(small, full, strict=True)
                if not (low <= x <= high and y <= high)]
     for place, label in labels:
         side = 1 if place[0] < low else -1
-        panel.annotate(label.replace("-", "−"), np.clip(place, low, high), (6 * side, 0), textcoords="offset points",
-                       fontsize=6, ha="left" if side > 0 else "right", va="center")
+        panel.annotate(label.replace("-", "−"), (np.clip(place[0], low, high), min(high, max(foot, place[1]))),
+                       (6 * side, 0), textcoords="offset points", fontsize=7, ha="left" if side > 0 else "right", va="center")
 
 
 def by_age(several: dict) -> Figure:
