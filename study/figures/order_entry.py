@@ -93,9 +93,9 @@ def _dots(panel: Axes, small: pd.Series, full: pd.Series) -> None:
     labels += [((x, y), f"{x:.3g}; {y:.3g}") for x, y in zip(small, full, strict=True)
                if not (low <= x <= high and y <= high)]
     for place, label in labels:
-        side = 1 if place[0] < low else -1
+        side, align = (6, "left") if place[0] < low else (-6, "right")
         panel.annotate(label.replace("-", "−"), (np.clip(place[0], low, high), min(high, max(foot, place[1]))),
-                       (6 * side, 0), textcoords="offset points", fontsize=7, ha="left" if side > 0 else "right", va="center")
+                       (side, 0), textcoords="offset points", fontsize=7, ha=align, va="center")
 
 
 def by_age(several: dict) -> Figure:
