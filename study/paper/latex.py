@@ -85,7 +85,7 @@ def _entry(macro: str, name: str, content: str) -> str:
 # --- tables ---------------------------------------------------------------------------------------------------------------
 
 CLAIM_COLUMNS = (Column("claim", 0.32), Column("as printed", 0.30), Column("audit", 0.18), Column("grade", 0.20))
-NUMBER_COLUMNS = (Column("number", 0.36), Column("exact", 0.27), Column("rounded", 0.23), Column("unit", 0.14))
+NUMBER_COLUMNS = (Column("number", 0.34), Column("exact", 0.27), Column("rounded", 0.25), Column("unit", 0.14))
 
 
 def claims(rows: Iterable[Mapping], wide: str) -> str:
