@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from study.commands.scoreboard import Board
 
 INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted", "left": "near the baseline"}
+OF_SIZES = {"unfitted": "simulated to scale", "fitted": "one constant fitted", "left": "graded, at full size"}
 ENDS = ("low", "middle", "high")
 BESIDE = {"by single changes": "by_single_changes", "with the model's own error": "with_own_error"}   # other grades
 
@@ -48,16 +49,19 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
     head = tomllib.loads(data_file(f"published/{claim['document']}.toml").read_text())["document"]
     prediction = predicted[0] if predicted else {}
     simulated: dict[str, Any] = {kind: _interval(prediction, kind) for kind in INTERVALS}
+    n_left, is_full_size = prediction.get("left_draws"), prediction.get("left_full_size") is True
     if row.committed:
-        simulated |= committed_intervals.of(row.claim_id, results.committed()["numbers"])
+        numbers = results.committed()["numbers"]
+        simulated |= committed_intervals.of(row.claim_id, numbers)
+        n_left = committed_intervals.n_left(row.claim_id, numbers)
+        is_full_size = n_left is not None
     texts = {answer.claim: answer.text for answer in answers.filled(results.committed()["numbers"])}
     return {"claim": row.claim_id, "document": {name: head[name] for name in ("id", "author", "title", "date")},
             **{name: claim[name] for name in ("place", "kind", "text", "printed", "published", "published_low",
                                               "published_high", "published_unit", "follows_from")},
             "audit": row.audit, "differs": row.differs,
             "is_ratio": _is_ratio(row.claim_id, claim["published_unit"]), **simulated,
-            "draws": dict.fromkeys(INTERVALS) | {"left": prediction.get("left_draws")},
-            "full_size": prediction.get("left_full_size") is True,
+            "draws": dict.fromkeys(INTERVALS) | {"left": n_left}, "full_size": is_full_size,
             "grade": row.grade, "by_single_changes": row.single_changes, "with_own_error": row.own_error,
             "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
             "in_short": texts.get(row.claim_id),
@@ -113,9 +117,8 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
         "to be predicted": _number(content["published"], unit)
         + ", after over before" * content["is_ratio"] + _allowed(content),
         "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),
-        **{name: f"{_ends(content[kind], unit, content['draws'][kind])}{_size(content, kind)}{committed}"
-           for kind, name in INTERVALS.items()
-           if content[kind]},
+        **{_name(content, kind): _ends(content[kind], unit, content["draws"][kind]) + committed
+           for kind in INTERVALS if content[kind]},
         "grade": content["grade"] + committed, "why": content["why"],
         **{name: content[key] for name, key in BESIDE.items() if content[key] != content["grade"]},
         "in short (committed)": content["in_short"],
@@ -123,9 +126,9 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
     return {name: text for name, text in rows.items() if isinstance(text, str) and text}
 
 
-def _size(content: dict[str, Any], kind: str) -> str:
-    """Of an interval of draws at full size, where the others are to scale."""
-    return " at full size" if kind == "left" and content["full_size"] else ""
+def _name(content: dict[str, Any], kind: str) -> str:
+    """Of an interval. Where draws at full size are those that are left, the others are to scale."""
+    return OF_SIZES[kind] if content["full_size"] else INTERVALS[kind]
 
 
 def _ends(interval: list[float | None], unit: Any, draws: int | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 Committed = tuple[float, float | None, float]    # 5, 50 (None where it is not recorded) and 95 %
+KINDS = ("unfitted", "fitted", "left")
 
 
 def _itself(value: float) -> float:
@@ -28,18 +29,23 @@ class Recorded(NamedTuple):
     unfitted: str
     fitted: str | None = None
     of: Callable[[float], float] = _itself
+    left: str | None = None         # of draws at full size, which give the grade where they are there
 
+
+N_FULL_SIZE = "04_oltp_gain/full-size.draws"
 
 RECORDED = {
     "oltp-gain": Recorded("01_vdev_cache_oltp/unfitted.gain-", "01_vdev_cache_oltp/fitted.gain-", _by_gain),
     "seqread-loss": Recorded("02_vdev_cache_seqread/unfitted.loss-", "02_vdev_cache_seqread/fitted.loss-", _by_loss),
     "aggregation-bad": Recorded("03_first_fit_best_fit/unfitted.aggregation.bad_high-"),
     "aggregation-good": Recorded("03_first_fit_best_fit/unfitted.aggregation.good-"),
-    **dict.fromkeys(("lutz-gain", "roch-gain"), Recorded("04_oltp_gain/all.gain-")),
-    **dict.fromkeys(("lutz-variability", "roch-variability"), Recorded("04_oltp_gain/all.reduction-")),
-    "aggregation-joint": Recorded("04_oltp_gain/all.joint-"),
+    **dict.fromkeys(("lutz-gain", "roch-gain"), Recorded(
+        "04_oltp_gain/all.gain-", left="04_oltp_gain/full-size.gain-")),
+    **dict.fromkeys(("lutz-variability", "roch-variability"), Recorded(
+        "04_oltp_gain/all.reduction-", left="04_oltp_gain/full-size.reduction-")),
+    "aggregation-joint": Recorded("04_oltp_gain/all.joint-", left="04_oltp_gain/full-size.joint-"),
     "lutz-cycle": Recorded("04_oltp_gain/all.cycle-skewness-"),
-    "lutz-r2": Recorded("05_io_size_correlation/draws.io_size-r2-"),
+    "lutz-r2": Recorded("05_io_size_correlation/draws.io_size-r2-", left="04_oltp_gain/full-size.r-squared-"),
     "exchange-gain": Recorded("06_exchange/part.all-"),
     "pg-bytes": Recorded("09_postgres_checkpoints/unfitted.zfs-over-ufs.bytes-"),
     "alignment-loss": Recorded("14_lun_alignment/unfitted.slowdown-"),
@@ -51,12 +57,17 @@ RECORDED = {
 
 
 def of(claim: str, numbers: Mapping[str, float]) -> dict[str, Committed | None]:
-    """`unfitted` and `fitted` of a claim, in the unit of its target; None for what `numbers` do not have."""
+    """`unfitted`, `fitted` and `left` of a claim, in the unit of its target; None for what `numbers` do not have. `left` is
+    that of draws at full size."""
     recorded = RECORDED.get(claim)
     if recorded is None:
-        return {"unfitted": None, "fitted": None}
-    return {kind: _interval(numbers, start, recorded.of) for kind, start in (("unfitted", recorded.unfitted),
-                                                                            ("fitted", recorded.fitted))}
+        return dict.fromkeys(KINDS)
+    return {kind: _interval(numbers, getattr(recorded, kind), recorded.of) for kind in KINDS}
+
+
+def n_left(claim: str, numbers: Mapping[str, float]) -> int | None:
+    """How many draws at full size grade a claim; None where others do."""
+    return None if of(claim, numbers)["left"] is None else int(numbers[N_FULL_SIZE])
 
 
 def _interval(numbers: Mapping[str, float], start: str | None, unit: Callable[[float], float]) -> Committed | None:

@@ -10,7 +10,7 @@ from study.commands.documentation.markdown import table
 from study.commands.documentation.summary_rows import summary
 from study.documents import claims
 from study.ensembles import ensembles
-from study.grades import grading
+from study.grades import committed_intervals, grading
 from study.project import ROOT
 from study.runs import catalogue
 from study.runs.plan import plan
@@ -217,7 +217,8 @@ def every_claim() -> str:
     for document, title in DOCUMENTS.items():
         rows = [(f"`{claim.id}`" + (f", from `{claim.follows_from}`" if claim.follows_from else ""),
                  claim.printed.replace("|", "\\|"), (claim.notebook or "–").partition("_")[0],
-                 n.claims[claim.id]["audit"], n.grade(claim.id))
+                 n.claims[claim.id]["audit"],
+                 n.grade(claim.id) + ", at full size" * (committed_intervals.n_left(claim.id, n.numbers) is not None))
                 for claim in claims.read() if claim.predict and claim.document == document]
         lines += [f"### {title}", "", table(("claim", "as printed", "notebook", "audit", "grade"), rows), ""]
     return "\n".join(lines[:-1])

@@ -14,8 +14,8 @@ TARGETS = claims.targets().set_index("claim_id")
 @pytest.mark.parametrize("claim", committed_intervals.RECORDED)
 def test_an_interval_rises_and_is_of_the_unit_of_its_claim(claim):
     """Of a wrong unit it would not lie about what was published as its grade tells."""
-    unfitted, fitted = committed_intervals.of(claim, COMMITTED["numbers"]).values()
-    for interval in filter(None, (unfitted, fitted)):
+    unfitted, fitted, left = committed_intervals.of(claim, COMMITTED["numbers"]).values()
+    for interval in filter(None, (unfitted, fitted, left)):
         known = [end for end in interval if end is not None]
         assert known == sorted(known)
         assert all(map(math.isfinite, known))
@@ -36,7 +36,16 @@ def test_a_gain_and_a_loss_in_per_cent_become_ratios():
 
 
 def test_what_is_not_recorded_is_none():
-    nothing = {"unfitted": None, "fitted": None}
+    nothing = dict.fromkeys(committed_intervals.KINDS)
     assert committed_intervals.of("oltp-bandwidth", COMMITTED["numbers"]) == nothing
     assert committed_intervals.of("oltp-gain", {}) == nothing
     assert committed_intervals.of("exchange-gain", COMMITTED["numbers"])["unfitted"][1] is None
+
+
+@pytest.mark.parametrize("claim", [claim for claim, recorded in committed_intervals.RECORDED.items() if recorded.left])
+def test_what_draws_at_full_size_grade_has_their_range(claim):
+    low, _, high = committed_intervals.of(claim, COMMITTED["numbers"])["left"]
+    assert committed_intervals.n_left(claim, COMMITTED["numbers"]) == 20
+    meets = low <= TARGETS.high[claim] and TARGETS.low[claim] <= high
+    assert meets == (COMMITTED["claims"][claim]["grade"] != grading.NOT_REPRODUCED)
+    assert committed_intervals.n_left("lutz-cycle", COMMITTED["numbers"]) is None

@@ -5,7 +5,7 @@ from study.commands import claim_page
 from study.grades import grading
 from study.runs.plan import plan
 from study.runs.runner import run
-from study.store import store
+from study.store import results, store
 
 PREDICTS = """from study.grades.remaining_draws import Left
 from study.runs import record
@@ -25,7 +25,18 @@ def test_a_record_says_of_which_size_the_draws_are(runs, notebook, size, is_full
     assert row == (is_full_size, -3.0, 150.0)
 
 
-@pytest.mark.parametrize(("is_full_size", "kind", "words"), [(True, "left", " at full size"), (True, "unfitted", ""),
-                                                             (False, "left", "")])
-def test_the_page_of_a_claim_says_what_is_at_full_size(is_full_size, kind, words):
-    assert claim_page._size({"full_size": is_full_size}, kind) == words
+@pytest.mark.parametrize(("is_full_size", "kind", "name"), [
+    (True, "left", "graded, at full size"), (True, "unfitted", "simulated to scale"), (False, "unfitted", "simulated"),
+    (False, "left", "near the baseline")])
+def test_the_page_of_a_claim_says_what_is_at_full_size(is_full_size, kind, name):
+    assert claim_page._name({"full_size": is_full_size}, kind) == name
+
+
+def test_a_page_without_a_run_has_the_range_that_gave_the_grade(runs, study):
+    """Without it a grade stood beside a range that it is not of."""
+    page = study("claims", "aggregation-joint").stdout
+    low, high = (results.committed()["numbers"][f"04_oltp_gain/full-size.joint-{end}"] for end in ("low", "high"))
+    line, = (line for line in page.splitlines() if line.startswith("graded, at full size"))
+    assert f"{low:.4g}" in line
+    assert f"{high:.4g}" in line
+    assert "least, middle, most" in page
