@@ -18,8 +18,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(HERE, ".venv")
 OLDEST = (3, 11)
 # What nbstripout takes out; .gitattributes says of which files. JupyterLab writes all it knows of the language.
-EXTRA_KEYS = " ".join(["metadata.papermill", "cell.metadata.papermill", *("metadata.language_info." + name for name in (
-    "codemirror_mode", "file_extension", "mimetype", "nbconvert_exporter", "pygments_lexer", "version"))])
+EXTRA_KEYS = " ".join([
+    *("metadata." + name for name in ("papermill", "vscode", "toc-autonumbering", "toc-showcode", "toc-showmarkdowntxt")),
+    *("cell.metadata." + name for name in ("papermill", "vscode", "jupyter", "jp-MarkdownHeadingCollapsed", "editable",
+                                           "deletable", "slideshow")),
+    *("metadata.language_info." + name for name in ("codemirror_mode", "file_extension", "mimetype", "nbconvert_exporter",
+                                                    "pygments_lexer", "version"))])
 STRIP = f".venv/bin/nbstripout --keep-id --extra-keys '{EXTRA_KEYS}'"
 CLEAN = f"if [ -x .venv/bin/nbstripout ]; then {STRIP}; else cat; fi"
 

@@ -334,8 +334,8 @@ STUDY: dict[str, Notebook] = {
 
 
 def books() -> list[Path]:
-    """The notebooks of the study, in order. `index.ipynb`, which shows them, is none of them."""
-    return sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
+    """The notebooks of the study, in order. Neither `index.ipynb`, which shows them, nor a copy of one is one of them."""
+    return sorted(path for path in NOTEBOOKS.glob("*.ipynb") if path.stem in STUDY)
 
 
 def find(name: str) -> Path:
@@ -344,7 +344,11 @@ def find(name: str) -> Path:
     if path.suffix == ".ipynb":
         if not path.is_file():
             raise UserError(f"there is no notebook {name}; check the path")
-        return path.resolve()
+        path = path.resolve()
+        if path.parent == NOTEBOOKS and path.stem not in STUDY:     # what it reads would not be watched
+            raise UserError(f"{name} is none of the notebooks that study/runs/catalogue.py lists. Move it to another "
+                            "folder, where it is your own, or list it")
+        return path
     if path.is_file():
         raise UserError(f"{name} is no .ipynb file; give one, such as jupytext --to ipynb makes of a notebook that is text")
     have = books()

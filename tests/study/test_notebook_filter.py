@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
@@ -52,16 +51,22 @@ def clone(tmp_path):
 
 
 def _used(path, executed):
-    """Save a notebook as JupyterLab does after its cells ran: outputs, counts, versions."""
+    """Save a notebook as JupyterLab does after its cells ran, some were folded and one had its tags looked at. VS Code adds
+    a language."""
     content = json.loads(path.read_text(encoding="utf-8"))
     content["metadata"]["kernelspec"] = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     content["metadata"]["language_info"] = {
         "codemirror_mode": {"name": "ipython", "version": 3}, "file_extension": ".py", "mimetype": "text/x-python",
         "name": "python", "nbconvert_exporter": "python", "pygments_lexer": "ipython3", "version": "3.11.4"}
+    content["metadata"] |= {"toc-autonumbering": True, "vscode": {"interpreter": {"hash": "0"}}}
     for cell in content["cells"]:
+        cell["metadata"] |= {"editable": True, "slideshow": {"slide_type": ""}, "vscode": {"languageId": "python"}}
         if cell["cell_type"] == "code":
             cell["execution_count"] = 1
             cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [executed]}]
+            cell["metadata"] |= {"scrolled": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+        else:
+            cell["metadata"]["jp-MarkdownHeadingCollapsed"] = True
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -106,13 +111,18 @@ def test_jupyterlab_saves_a_notebook_of_the_study_as_it_is_committed(tmp_path, m
     manager = LargeFileManager(root_dir=str(tmp_path))
     manager.register_pre_save_hook(saving.before_saving)
     monkeypatch.setattr(saving, "NOTEBOOKS", tmp_path / "notebooks")
-    for folder in ("notebooks", "mine"):
-        (tmp_path / folder).mkdir()
-        copy = shutil.copy(path, tmp_path / folder)
-        _used(Path(copy), "shown")
-        manager.save(manager.get(f"{folder}/{path.name}"), f"{folder}/{path.name}")
+    own = f"notebooks/{path.stem}-Copy1.ipynb", f"mine/{path.name}"
+    for name in (f"notebooks/{path.name}", *own):
+        copy = tmp_path / name
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(path, copy)
+        _used(copy, "shown")
+        model = manager.get(name)
+        if path.stem == "90_model_vs_zfs":      # as the pane of a cell's tags leaves it
+            model["content"]["cells"][0]["metadata"]["tags"] = []
+        manager.save(model, name)
     assert (tmp_path / "notebooks" / path.name).read_bytes() == _git("show", f":notebooks/{path.name}", text=False).stdout
-    assert "shown" in (tmp_path / "mine" / path.name).read_text(encoding="utf-8")
+    assert all("shown" in (tmp_path / name).read_text(encoding="utf-8") for name in own)
 
 
 @pytest.mark.slow
