@@ -28,20 +28,20 @@ def advise(
     hardware: Annotated[Path | None, typer.Option(
         help="What you have: a TOML file, or the name of one in data/machines or data/scenarios.")] = None,
     database: Annotated[str | None, typer.Option(
-        help="postgres, innodb or oracle: an ordinary one, where the file has none or another. Default: the file's, else "
-             "postgres.")] = None,
-    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 8,
-    today: Annotated[bool, typer.Option(help="Instead: what of the advice still holds in OpenZFS of today.")] = False,
+        help="postgres, innodb or oracle: with usual settings, if the file has none or another. Default: the file's, "
+             "else postgres.")] = None,
+    draws: Annotated[int, typer.Option(min=2, help="How many draws of everything that is not known.")] = 8,
+    today: Annotated[bool, typer.Option(help="Instead: which advice of 2009 still holds in OpenZFS of today.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Which step of tuning next gives most on your machine, with intervals, and what it costs in safety.
+    """Which tuning step gains most on your machine, with intervals, and what each step costs in safety.
 
-    Takes one to five minutes on two free processors, and says how many first; with --today seconds.
+    Takes one to five minutes on two free processors, and first says how many. With --today it takes seconds.
 
-    Rates are those of a server after hours of work, unless the file says otherwise by `warm`.
+    Rates are those of a server after hours of work, unless `warm` in the file says otherwise.
 
     Sections dedup and lun of the file ask whether dedup pays and whether a partition should begin elsewhere.
-    "Do not" is an answer. Keys: docs/scenarios.md.
+    "Do not" is a possible answer. docs/scenarios.md lists the keys of the file.
 
     Example: study advise --hardware data/machines/two-disks-and-an-ssd.toml
     """

@@ -19,7 +19,7 @@ def age(
     vdevs: Annotated[int, typer.Option(min=1, help="Top-level vdevs of one disk each.")] = 11,
     disk_gb: Annotated[float, typer.Option(min=0.1, help="Size of a disk, in GB (10^9).")] = 1000,
     records: Annotated[int, typer.Option(min=1, help="Records of 4 KiB; 91 million are 350 GiB.")] = 91_000_000,
-    used_pct: Annotated[float, typer.Option(min=0, max=100, help="Of the pool, with other data that stays.")] = 0,
+    used_pct: Annotated[float, typer.Option(min=0, max=100, help="Share of the pool with other data that stay, %.")] = 0,
     turnovers: Annotated[float, typer.Option(min=0, help="Random rewrites for each record.")] = 3,
     writes_per_txg: Annotated[int, typer.Option(min=1, help="Records that a transaction group writes.")] = 25_000,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the pool, for notebooks that ask for the same.")] = False,
@@ -27,9 +27,9 @@ def age(
 ) -> None:
     """Write a pool full of records and rewrite them at random: what that does to the free space, and how long it takes.
 
-    Takes minutes, of which up to one is for compiling. What is printed last says how long a write took.
+    Takes minutes; up to one of them is for compiling. The last output is how long a write took.
 
-    Example, of seconds: study age --era b103 --disk-gb 10 --records 1000000
+    Example that takes seconds: study age --era b103 --disk-gb 10 --records 1000000
     """
     from study.pools import age_recipe
     recipe = age_recipe.recipe_of(era, vdevs, disk_gb, records, used_pct, turnovers, writes_per_txg)

@@ -10,26 +10,26 @@ from study.console import out, table
 
 def align(
     file: Annotated[Path, typer.Argument(
-        help="What `sfdisk --json DISK`, `parted -m DISK unit s print` or `fdisk -l` printed.")],
-    block: Annotated[str, typer.Option(help="Blocks of the volume (volblocksize), a power of two; K is 1024 B.")] = "8K",
+        help="Output of `sfdisk --json DISK`, `parted -m DISK unit s print` or `fdisk -l`.")],
+    block: Annotated[str, typer.Option(help="Block size of the volume (volblocksize), a power of two; K is 1024 B.")] = "8K",
     request: Annotated[str | None, typer.Option(
-        help="Size of the requests, a power of two. Default: that of the blocks.")] = None,
+        help="Size of the requests, a power of two. Default: the block size.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Which partitions of a LUN straddle its blocks, what that costs, and where they should begin.
+    """Which partitions of a LUN begin inside a block, what that costs, and where they should begin.
 
     A request that lies across two blocks reads both.
-    A write that covers a block in part has to read it first, unless it is in memory.
+    A write that covers a part of a block has to read the block first, unless it is in memory.
 
-    For each partition it says the largest block that it is aligned for, and what one request reads and writes.
-    The last column is the sector to begin at instead.
+    For each partition it prints the largest block size that fits its start, and what one request reads and writes.
+    The last column is the sector where the partition should begin.
     A second table has the same counts for blocks of 4K to 128K.
 
     The file may hold several disks. All forms of `fdisk -l` are read, in any language.
     So are `sfdisk -d`, `gdisk -l`, `gpart show` and `list`, `prtvtoc`, and `partedUtil getptbl` of ESXi.
-    Of Windows `wmic partition get` and `Get-Partition` are read.
-    Starts that are rounded are refused, and cylinders that do not prove a start.
-    The disk is taken to be the LUN as a whole, from its first byte.
+    Of Windows it reads `wmic partition get` and `Get-Partition`.
+    It refuses rounded starts, and cylinders that do not settle where a partition begins.
+    The disk counts as the whole LUN, from its first byte.
 
     Takes a second.
 

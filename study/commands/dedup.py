@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 def dedup(
-    file: Annotated[Path, typer.Argument(help="What `zdb -DD`, `zdb -S` or `zpool status -D POOL` printed.")],
+    file: Annotated[Path, typer.Argument(help="Output of `zdb -DD`, `zdb -S` or `zpool status -D POOL`.")],
     memory: Annotated[str | None, typer.Option(help="Memory of the machine, as 16G. Default: this machine's.")] = None,
-    size: Annotated[str | None, typer.Option(help="Size of the pool, as 10T: asks what becomes of the table when it is "
-                                                  "full. Default: only of what is there now.")] = None,
-    release: Annotated[str, typer.Option(help="How much of memory may hold the table: 2010 (a quarter of the ARC) or "
-                                              "openzfs. That is three quarters of half of memory (Linux, 0.7 to "
-                                              "2.1).")] = "openzfs",
+    size: Annotated[str | None, typer.Option(help="Size of the pool, as 10T: also says what the table is when the pool is "
+                                                  "full. Default: only the data there now.")] = None,
+    release: Annotated[str, typer.Option(help="How much memory may hold the table. 2010: a quarter of the ARC. "
+                                              "openzfs: three quarters of half of memory, as on Linux with 0.7 to "
+                                              "2.1.")] = "openzfs",
     disks: Annotated[int, typer.Option(min=1, max=48, help="Disks of the pool, striped.")] = 8,
-    sheet: Annotated[str, typer.Option(help="Which disks: a sheet of data/hardware.")] = "sata-7k2-1tb",
+    sheet: Annotated[str, typer.Option(help="Which disks: a data sheet of data/hardware.")] = "sata-7k2-1tb",
     as_json: Json = False,
 ) -> None:
     """Whether dedup pays in your pool: entries, memory for its table, rate of writes with dedup and without.
 
-    All releases up to OpenZFS 2.3 are read. `zdb -S` simulates dedup in a pool that has none.
-    Rates are simulated under the rules of 2010, for writes all over the table. What limits each is said beside it.
-    It pays if the ratio is 2 or more, the table fits into memory and writes keep half of their rate.
+    Output of all releases up to OpenZFS 2.3 is read. `zdb -S` simulates dedup in a pool that has none.
+    Rates are simulated by the rules of 2010, for writes spread over the whole table. Beside each stands what limits it.
+    Dedup pays if the ratio is 2 or more, the table fits into memory and writes keep half of their rate.
 
-    Takes about a minute the first time, seconds later.
+    Takes about a minute the first time, and seconds later.
 
     Example: study dedup ddt.txt --memory 32G --size 20T
     """

@@ -25,24 +25,24 @@ def ingest(
     ],
     label: Annotated[
         str | None,
-        typer.Option(help="What the run is called in the store; default: the name of its folder or " "first file."),
+        typer.Option(help="Name of the run in the store; default: the name of its folder or " "first file."),
     ] = None,
     mapping: Annotated[
-        Path | None, typer.Option(help="A TOML file that says what the columns of a CSV of your own are.")
+        Path | None, typer.Option(help="A TOML file that says what the columns of your own CSV are.")
     ] = None,
     started: Annotated[
-        str | None, typer.Option(help="When series began that have no clock, as 2026-11-21T00:46:00Z.")
+        str | None, typer.Option(help="Start of series that have no clock, as 2026-11-21T00:46:00Z.")
     ] = None,
-    utc_offset: Annotated[str | None, typer.Option(help="Zone of times that have none, as +02:00.")] = None,
+    utc_offset: Annotated[str | None, typer.Option(help="Time zone of times that have none, as +02:00.")] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Import also what is cut off, damaged or aborted, marked so.")
+        bool, typer.Option("--partial", help="Also import what is cut off, damaged or aborted; it is marked.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Import what benchmark tools and monitors printed, and say how it adds up.
+    """Import what benchmark tools and monitors printed, and check whether it adds up.
 
-    Read are pgbench, sysbench, fio, zpool iostat, iostat, FileBench, BenchBase, and CSV files of your own.
-    Which tool and version it was, the files tell.
+    It reads pgbench, sysbench, fio, zpool iostat, iostat, FileBench, BenchBase, and your own CSV files.
+    It finds out from the files which tool and version wrote them.
 
     Every import is compared with the totals that the tool itself printed.
     What is cut off, damaged or aborted is refused, unless --partial is given.

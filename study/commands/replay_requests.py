@@ -28,25 +28,25 @@ EVENTS = "QGIDC"    # of blkparse
 
 def replay_requests(
     trace: Annotated[Path, typer.Argument(help="An iolog of fio (v2, v3), text of blkparse, a CSV of MSR Cambridge, "
-                                               "oracleGeneral of libCacheSim, or a recording as in data/traces. Packed by "
-                                               "gzip, bzip2, zstd or lz4, or not.")],
+                                               "oracleGeneral of libCacheSim, or a recording as in data/traces. It may be "
+                                               "packed by gzip, bzip2, zstd or lz4.")],
     through: Annotated[list[str] | None, typer.Option(help=f"{', '.join(MECHANISMS)}; may be given several times. Default: "
                                                            "arc.")] = None,
     block: Annotated[str | None, typer.Option(
         help="arc, l2arc, allocator: size of a block (recordsize); K is 1024 B. Default: 8K.")] = None,
     sizes: Annotated[str | None, typer.Option(
-        help="Sizes to try, as 64M,1G: of the ARC, of the cache device (l2arc), of zfs_vdev_cache_size. Of objects their "
-             "number.")] = None,
+        help="Sizes to try, as 64M,1G: of the ARC, of the cache device (l2arc), of zfs_vdev_cache_size. For a trace of "
+             "objects: their number.")] = None,
     memory: Annotated[str | None, typer.Option(
-        help="l2arc: size of the ARC. Default: a sixteenth of what is touched.")] = None,
+        help="l2arc: size of the ARC. Default: a sixteenth of what the trace touches.")] = None,
     era: Annotated[str | None, typer.Option(
-        help=f"Rules of which build: {ERAS}. Default: onnv_69 of the vdev cache, b141 of queue and l2arc, four of the "
-             "allocator.")] = None,
+        help=f"Rules of which build: {ERAS}. Default: onnv_69 for the vdev cache, b141 for queue and l2arc, four "
+             "builds for the allocator.")] = None,
     service_us: Annotated[float | None, typer.Option(
         help="queue: how long the device takes for a unit, us. Default: 5000.")] = None,
     fill: Annotated[float | None, typer.Option(
         help="allocator: share of the disk that all written blocks take. Default: 0.5.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Requests a second, evenly, in place of the trace's own times.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Requests a second, evenly spaced; not the trace's times.")] = None,
     device: Annotated[list[str] | None, typer.Option(
         help="Only this device or file of the trace; may be given several times.")] = None,
     event: Annotated[str | None, typer.Option(
@@ -54,21 +54,22 @@ def replay_requests(
     picture: Annotated[Path | None, typer.Option(help=f"Draw it here: {', '.join(PICTURES)}.")] = None,
     as_json: Json = False,
 ) -> None:
-    """What caches, queue and allocator make of the requests of your own trace.
+    """What caches, queue and allocator do with the requests of your own trace.
 
     arc: hit ratios of reads.
-    LRU is exact for every size, by stack distances.
-    ARC is as published, and as ZFS had it in 2007.
+    LRU: exact for every size, by stack distances.
+    ARC: as first published, and as in ZFS of 2007.
 
-    l2arc: where reads are answered: ARC, cache device, pool.
+    l2arc: where reads are answered: by the ARC, the cache device or the pool.
 
-    vdev-cache: reads that find their line, in percent, and MiB that reads want and that disks move for them.
+    vdev-cache: reads that find their line, in percent; MiB that reads ask for, and MiB that disks move for them.
 
     queue: I/Os and their mean size in KiB, as they come and as they go to the device.
 
     allocator: records per write.
 
-    A format may lack reads and writes, places, or times. What needs them is refused, and what is assumed is said.
+    Some formats lack kinds (read or write), places or times. A mechanism that needs them is refused.
+    What is assumed is printed.
 
     Letters of blkparse: Q queued, G got a request, I inserted, D issued, C completed.
 

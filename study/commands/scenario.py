@@ -37,12 +37,12 @@ def of_this_machine(
     to: Annotated[Path | None, typer.Option(help="Write to this file, which must not exist.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a scenario of this machine: each line with where it came from, and what could not be seen.
+    """Write a scenario of this machine: each line says where its value came from, or that it could not be seen.
 
     Nothing is changed, and no root is needed. psql takes PGHOST and PGUSER as usual.
-    What no tool shows is a guess, and its line says so. Serial numbers are not written.
+    A value that no tool shows is a guess, and its line says so. Serial numbers are not written.
 
-    Exits with 0 if a scenario was written. It exits with 2 if no disk is to be seen, or the file exists.
+    Exits with 0 if a scenario was written, and with 2 if no disk can be seen or the file exists.
 
     Example: study scenario --from-this-machine --to mine.toml
     """
@@ -102,13 +102,13 @@ def _ask(seen: "Seen", name: str, words: tuple[str, ...]) -> None:
 
 @machines.command(rich_help_panel=PANEL)
 def hardware(
-    name: Annotated[str | None, typer.Argument(help="One sheet: every value with its range and source.",
+    name: Annotated[str | None, typer.Argument(help="One data sheet: every value with its range and source.",
                                                autocompletion=complete.sheets)] = None,
     as_json: Json = False,
 ) -> None:
-    """The sheets of data/hardware, which a scenario names: what each is of, and how its values are known.
+    """The data sheets in data/hardware, which scenarios name: the device of each, and how its values are known.
 
-    Capacity is in GB (10^9). Speed is rpm of a disk, else random reads and writes a second.
+    Capacity is in GB (10^9). Speed is rpm of a disk, and random reads and writes a second of other devices.
 
     Example: study hardware savvio-10k2
     """

@@ -33,25 +33,30 @@ class Swept(NamedTuple):
 def sweep(
     notebook: Annotated[str, typer.Argument(help="Name, number or path of a notebook.", autocompletion=complete.notebooks)],
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE at all points.")] = None,
-    grid: Annotated[list[str] | None, typer.Option(help="NAME=VALUE,VALUE: each of them; repeat for more names.")] = None,
-    between: Annotated[list[str] | None, typer.Option(help="NAME=LOW:HIGH, or LOW:HIGH:log; sampled.")] = None,
+    grid: Annotated[list[str] | None, typer.Option(
+        help="NAME=VALUE,VALUE: each of these values; repeat for more names.")] = None,
+    between: Annotated[list[str] | None, typer.Option(
+        help="NAME=LOW:HIGH, or LOW:HIGH:log: values are sampled between the two.")] = None,
     samples: Annotated[int, typer.Option(min=0, max=MAX_POINTS, help="Points of a Latin hypercube over all --between.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds at each point, from the notebook's on.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds at each point; the first is the notebook's.")] = 1,
     draws: Annotated[int, typer.Option(
-        min=0, max=MAX_POINTS, help="In place of runs: so many draws of the notebook's priors.")] = 0,
-    waves: Annotated[int, typer.Option(min=0, help="Then so many waves towards all printed numbers.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the hypercube or of the draws.")] = 1,
+        min=0, max=MAX_POINTS, help="Instead of runs: this many draws of the notebook's priors.")] = 0,
+    waves: Annotated[int, typer.Option(
+        min=0, help="After the draws: this many waves of draws towards all printed numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the hypercube or of the draws.")] = 1,
     workers: Annotated[int | None, typer.Option(min=1, help="Local processes; default: one per processor.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://HOST:8786, in place of them.")] = None,
+    cluster: Annotated[str | None, typer.Option(
+        help="A Dask scheduler, as tcp://HOST:8786, instead of local processes.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write the nearest machine to data/nearest.")] = False,
     cell_seconds: Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")] = 3600,
     as_json: Json = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many points there are; run nothing.")] = False,
 ) -> None:
-    """Run a notebook at many points, or draw its priors many times; a table of all that comes out.
+    """Run a notebook at many points, or draw its priors many times; write all results to a table.
 
-    Each point is a run of its own with papermill, by a process of this machine or of a Dask cluster. Rows are written as
-    they come, so that the same command goes on where it was stopped.
+    Each point is a run of its own with papermill. A process of this machine or of a Dask cluster makes it.
+
+    Rows are written as they come. So the same command continues where it was stopped.
     """
     from study.runs import parameters
     from study.runs.catalogue import find

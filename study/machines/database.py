@@ -20,9 +20,9 @@ class Script(Section):
     rereads: Annotated[int, Field(ge=0, le=MAX_STATEMENTS)] = 0
     """SELECTs of a row that was just updated."""
     tellers: Annotated[int, Field(ge=0, le=1)] = 0
-    """UPDATEs of a row of tellers, for which transactions wait: ten rows for each of `scale`."""
+    """UPDATEs of a row of tellers, for which transactions wait. There are ten times `scale` such rows."""
     branches: Annotated[int, Field(ge=0, le=1)] = 0
-    """UPDATEs of a row of branches, likewise: as many rows as `scale`."""
+    """UPDATEs of a row of branches, for which they wait, too. There are `scale` such rows."""
     inserts: Annotated[int, Field(ge=0, le=MAX_STATEMENTS)] = 0
     """INSERTs into a table that only grows, without an index, as history."""
 
@@ -45,15 +45,15 @@ class Postgres(Section):
     """pgbench on PostgreSQL. Without `transactions` and `seconds` the program says how long a run is."""
     kind: Literal["postgres"] = "postgres"
     version: float = 8.3
-    """From 8.3 to 18."""
+    """Version of PostgreSQL, from 8.3 to 18."""
     scale: int = 10
-    """Of pgbench (-s): 100 000 accounts, 15 MB, for each."""
+    """Scale of pgbench (-s); each unit is 100 000 accounts, 15 MB."""
     clients: Annotated[int, Field(le=MAX_CLIENTS)] = 10
-    """Of pgbench (-c)."""
+    """Clients of pgbench (-c)."""
     threads: Annotated[int, Field(ge=1, le=MAX_CLIENTS)] | None = None
-    """Of pgbench (-j). Left out: 1."""
+    """Threads of pgbench (-j). Left out: 1."""
     transactions: Annotated[int, Field(ge=1, le=10**8)] | None = None
-    """Transactions of a run in all."""
+    """Transactions of a run, of all clients together."""
     seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
     """Length of a run, s."""
     script: Annotated[Annotated[Named, Tag(NAMED)] | Annotated[Script, Tag(COUNTED)],
@@ -62,15 +62,15 @@ class Postgres(Section):
     prepared: bool = False
     """Statements are planned once (pgbench -M prepared)."""
     fillfactor: Annotated[int, Field(ge=10, le=100)] = 100
-    """Of the tables, %."""
+    """Fillfactor of the tables, %."""
     start: Literal["warm", "cold", "at work"] = "warm"
     """Shared buffers at the start: full and clean, or empty. Long runs begin as hours of work leave them, unless `cold`."""
     interval_transactions: Annotated[int, Field(ge=1)] | None = None    # run_length.py
-    """Transactions between two checkpoints. Set by the program with `at work`."""
+    """Transactions between two checkpoints. The program sets it with `at work`."""
     checkpoint_pace: Annotated[float, Field(ge=0)] = 0.0
-    """Pages a transaction that checkpoints reached in the hours before; 0: all in time. Set by the program."""
+    """How many pages a transaction checkpoints wrote in the hours before; 0: all in time. The program sets it."""
     log_files: Annotated[int, Field(ge=1)] | None = None
-    """Log files of 16 MB that exist at the start. Left out: all that there will be."""
+    """Log files of 16 MB that exist at the start. Left out: as many as there will ever be."""
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
@@ -142,19 +142,19 @@ class Innodb(Section):
     seconds: Annotated[float, Field(gt=0, le=86400)] = 300
     """Length of a run, s."""
     version: Literal["5.4.0", "5.4.2", "5.5", "5.6", "5.7", "8.0", "8.4"] | None = None
-    """Of MySQL. Left out: not known."""
+    """Release of MySQL. Left out: drawn."""
     sysbench: Literal["0.4", "1.0"] | None = None
-    """Left out: 0.4 with MySQL before 5.6, 1.0 (also for 0.5) with later releases."""
+    """Version of sysbench; 1.0 also stands for 0.5. Left out: 0.4 with MySQL before 5.6, 1.0 with later releases."""
     read_only: bool = False
-    """Only the selections."""
+    """Only the SELECTs."""
     write_only: bool = False
-    """Only the updates, the deletion and the insertion."""
+    """Only the UPDATEs, the DELETE and the INSERT."""
     distribution: Literal["special", "uniform", "pareto", "zipfian"] = "special"
     """How rows are chosen (--oltp-dist-type, --rand-type)."""
     start: Literal["as loaded", "warm", "cold", "at work"] | None = None
     """What the buffer pool holds. Left out: drawn. Long runs begin as hours of work leave it, unless `cold`."""
     transactions_a_second: int | None = None
-    """The rate of the hours before. Set by the program with `at work`."""
+    """The rate of the hours before. The program sets it with `at work`."""
     conf: dict[str, Any] = Field(default_factory=dict)
     """Settings by their own names, as section `[database.conf]`: see below."""
 
@@ -181,7 +181,7 @@ class Innodb(Section):
 
 
 class Oracle(Section):
-    """Order entry on Oracle, on ZFS only: users who do not think, tables in blocks of 8 KiB."""
+    """Order entry on Oracle, on ZFS only. Users have no think time, and tables have blocks of 8 KiB."""
     kind: Literal["oracle"] = "oracle"
     gib: Annotated[float, Field(ge=0.125, le=128)] = 10
     """Size of the tables, GiB."""

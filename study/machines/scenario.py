@@ -29,17 +29,17 @@ from study.project import DATA
 class Host(Section):
     """The computer."""
     cpus: Annotated[int, Field(ge=1, le=1024)] = 8
-    """Processors (threads of them)."""
+    """Processors, counted as hardware threads."""
     memory_gib: Annotated[float, Field(ge=0.125, le=65536)] = 8     # the ARC alone has 64 MiB at least
     """Memory, GiB."""
     cpu: Annotated[float, Field(gt=0, le=100)] = 1.0
     """Speed of one processor; 1 is a Xeon of 2.3 GHz of 2008. Other values: the table below."""
     system: Literal["solaris", "linux", "freebsd"] | None = None    # if left out: `study.machines.servers.system`
-    """Left out: Linux with an era of OpenZFS or with PostgreSQL from 9.5 on, else Solaris."""
+    """The operating system. Left out: Linux with an era of OpenZFS or with PostgreSQL from 9.5 on, else Solaris."""
     shares_cpus: bool | None = None
-    """Threads that write a transaction group compete for the database's processors. Left out: not on Solaris."""
+    """Threads that write a transaction group compete for the database's processors. Left out: true, but on Solaris false."""
     cpu_source: str = ""
-    """Where the value of `cpu` is from; a note."""
+    """A note on where the value of `cpu` is from."""
 
 
 class Scenario(Section):

@@ -37,15 +37,15 @@ def sheet(name: str) -> hardware.Device:
 class Devices(Section):
     """Some devices of one kind."""
     sheet: str
-    """The device: a file of data/hardware, without its ending."""
+    """The device's data sheet: a file of data/hardware, without its ending."""
     count: int = 1
-    """How many."""
+    """How many devices."""
     layout: Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"] = "stripe"
     """How they are put together. A log device: stripe or mirror; a cache device: stripe."""
     width: int | None = None
     """Devices of a mirror or of a RAID-Z group. Left out: all of them."""
     use_gib: float | None = None
-    """Only so much of each device, GiB."""
+    """How much of each device is used, GiB. Left out: all of it."""
     write_cache: bool | None = None
     """Write cache of a disk, on or off. Left out: as its sheet says."""
     ashift: Literal[9, 12, 13] = 9
@@ -105,9 +105,9 @@ class Pool(Section):
     cache: Devices | None = None
     """An L2ARC (cache device)."""
     fill: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the data devices that is allocated, the database with it: CAP of `zpool list`, 80 % as 0.8. 0: a new pool."""
+    """Allocated share of the data devices, the database included: CAP of `zpool list`, 80 % as 0.8. 0: a new pool."""
     fragmentation: Annotated[float, Field(ge=0, le=100)] | None = None
-    """FRAG of `zpool list`, %: how much free space is in pieces. Given with `fill`, and only then."""
+    """FRAG of `zpool list`, %: how much free space is in pieces. Needed with `fill`, and refused without it."""
 
     @model_validator(mode="after")
     def _can_be(self) -> Self:
@@ -165,13 +165,13 @@ class Zfs(Section):
     compress_ratio: Annotated[float, Field(ge=1, le=100)] = 1.0
     """What `zfs get compressratio` says of tables and indexes together; 1: compression=off."""
     compressed_arc: bool | None = None
-    """Records are held in memory as they are on disk. Left out: so from `openzfs_2017` on."""
+    """Records are held in memory compressed, as on disk. Left out: true from `openzfs_2017` on."""
     prefetch: bool = True
     """ZFS reads files ahead."""
     sync: Literal["standard", "always", "disabled"] = "standard"
     """Which writes wait for the intent log: those that ask for it, every single one, or none. `always` from b141 on."""
     zil: bool = True
-    """False: zil_disable, which was before there was `sync`; as sync = "disabled"."""
+    """False stands for zil_disable, which is older than `sync`. It has the effect of sync = "disabled"."""
     nocacheflush: bool = False
     """Devices are not told to flush their caches (zfs_nocacheflush)."""
     arc_max_mib: float | None = None
@@ -181,9 +181,9 @@ class Zfs(Section):
     cache_warm: bool | None = None
     """The cache device holds what hours of work put there. Left out: not known, and drawn."""
     to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0
-    """How many times smaller the tables are than they were. Set by the program for machines too large to simulate whole."""
+    """How many times smaller the tables are than on the machine. The program sets it where the whole is too large."""
     groups_to_scale: Annotated[float, Field(ge=1, le=10**4)] = 1.0
-    """How many times shorter transaction groups are. Set by the program, likewise."""
+    """How many times shorter transaction groups are. The program sets it, too."""
 
     @model_validator(mode="before")
     @classmethod
@@ -234,9 +234,9 @@ class Zvol(Zfs):
     """A guest's disk on ZFS, with the database's files on it. All other keys are those of `kind = "zfs"`."""
     kind: Literal["zvol"] = "zvol"      # type: ignore[assignment]
     record_kib: float = Field(default=8, alias="volblocksize_kib")      # type: ignore[assignment]
-    """Its volblocksize, KiB: a power of two from 0.5 on, and no more than a record. Left out: 8; 16 with era `openzfs`."""
+    """volblocksize of the zvol, KiB: a power of two from 0.5 to the size of a record. Left out: 8; 16 with era `openzfs`."""
     log_record_kib: float | None = Field(default=None, alias="log_volblocksize_kib")    # type: ignore[assignment]
-    """The database's log is on a zvol of its own, with such blocks, KiB. Left out: on the tables' zvol."""
+    """Block size of the log's own zvol, KiB. Left out: the log is on the tables' zvol."""
 
 
 OF_FILES, OF_A_ZVOL = ("record_kib", "log_record_kib"), ("volblocksize_kib", "log_volblocksize_kib")
@@ -252,6 +252,6 @@ class Ufs(Section):
     autoup_s: Annotated[int, Field(ge=1, le=86400)] = 30
     """Age at which a dirty page is written (autoup), s."""
     apart: bool = False
-    """Each device of the pool is a file system of its own: tables, indexes, all the rest."""
+    """Each device of the pool is a file system of its own: one for tables, one for indexes, one for all the rest."""
     warm: bool | None = None
     """The tables are in memory at the start. Left out: not known, and drawn."""

@@ -41,9 +41,9 @@ HOW_TO_ASK = {"dedup": "[dedup] with duplicates and data_gib", "lun": "[lun] wit
 class Dedup(Section):
     """Asks `study advise` whether dedup pays. Memory is that of [host]."""
     duplicates: Annotated[float, Field(ge=0, lt=1)]
-    """Share of the blocks written of which an equal one is there already, as 0.5; `zdb -S POOL` estimates it."""
+    """Share of the written blocks whose contents are stored already, as 0.5; `zdb -S POOL` estimates it."""
     data_gib: Annotated[float, Field(gt=0, le=2**30)]
-    """What is written altogether, copies counted, GiB."""
+    """All data that are written, duplicates included, GiB."""
     block_kib: Annotated[float, Field(ge=0.5, le=128)] | None = None
     """Blocks, KiB. Left out: records of [files]."""
 
@@ -55,7 +55,7 @@ class Lun(Section):
     sector_bytes: Annotated[int, Field(ge=512, le=65536)] = 512
     """Size of a sector."""
     block_kib: float = 8
-    """Blocks of the LUN, KiB: its volblocksize, or the sector of a disk that pretends to smaller ones."""
+    """Blocks of the LUN, KiB: its volblocksize, or the sector of a disk that reports smaller sectors."""
     request_kib: float | None = None
     """Requests, KiB. Left out: the database's page."""
 
