@@ -53,18 +53,18 @@ def _oltp_gain(n: Results) -> list[Row]:
     name = "04_oltp_gain"
     gain, reduction = (n.order_entry(f"{name}/all.{kind}", kind, unit=" %") for kind in ("gain", "reduction"))
     return [("2010: gain of order entry by new rules", "up to 50 %",
-             f"{gain}; best guess to scale {n(f'{name}/series.gain')} %", n.grade("lutz-gain")),
+             f"{gain}; best guess, 128 times smaller: {n(f'{name}/series.gain')} %", n.grade("lutz-gain")),
             ("2010: less variability of its test runs", "up to 70 %",
-             f"{reduction}; best guess to scale {n(f'{name}/series.reduction')} %", n.grade("lutz-variability")),
+             f"{reduction}; best guess, 128 times smaller: {n(f'{name}/series.reduction')} %", n.grade("lutz-variability")),
             ("2010: old rules fall slowly, return at once", "several test runs (our reading: a skewness of 1.155 or more)",
-             f"to scale, skewness of changes: {n.span(f'{name}/all.cycle-skewness', '.2f')}", n.grade("lutz-cycle"))]
+             f"128 times smaller, skewness of changes: {n.span(f'{name}/all.cycle-skewness', '.2f')}", n.grade("lutz-cycle"))]
 
 
 def _io_size_correlation(n: Results) -> list[Row]:
     name = "05_io_size_correlation"
     r_squared = n.order_entry(f"{name}/draws.io_size-r2", "r-squared", ".2f")
-    return [("2010: R² of I/O size and throughput", "0.83", f"{r_squared}; best guess to scale {n(f'{name}/one.r2', '.2f')}",
-             n.grade("lutz-r2"))]
+    return [("2010: R² of I/O size and throughput", "0.83",
+             f"{r_squared}; best guess, 128 times smaller: {n(f'{name}/one.r2', '.2f')}", n.grade("lutz-r2"))]
 
 
 def _exchange(n: Results) -> list[Row]:
