@@ -232,8 +232,20 @@ def small(monkeypatch):
     monkeypatch.setattr(exchange, "_MADE", ByKey())
 
 
+@pytest.fixture(scope="module")
+def windows():
+    """What was measured of small machines, for all tests that ask for it."""
+    return ByKey()
+
+
+@pytest.fixture
+def once(small, windows, monkeypatch):
+    """Tests that predict the same: pools are made and measured once for all of them."""
+    monkeypatch.setattr(exchange, "_MADE", windows)
+
+
 @pytest.mark.slow
-def test_the_claims_of_the_notebook_are_predicted(small, monkeypatch):
+def test_the_claims_of_the_notebook_are_predicted(once, monkeypatch):
     """And nonsense in every published figure changes no prediction: nothing of this experiment is a baseline."""
     results, honest = exchange.predict(2.0, 2, 2, 1), published.runs
     with monkeypatch.context() as patch:
@@ -314,7 +326,7 @@ def test_a_point_of_the_map_does_not_depend_on_the_others(small):
 
 
 @pytest.mark.slow
-def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(small, monkeypatch):
+def test_a_draw_whose_pool_has_no_room_is_left_out_and_other_failures_are_not(once, monkeypatch):
     honest = exchange.run
 
     full = PoolFull("1 of 1 B are taken")
