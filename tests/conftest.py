@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
 
 from study.runs.plan import plan  # noqa: E402
 from study.runs.runner import run  # noqa: E402
+from study.store import store  # noqa: E402
 
 pytest_plugins = ["support.imported_runs", "support.interpreted_tests"]
 settings.register_profile("untimed", deadline=None)       # no test fails because a machine is busy
@@ -34,11 +35,32 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
-def runs(tmp_path, monkeypatch) -> Path:
-    """An empty folder in the place of papermill_runs/."""
+def runs(tmp_path, monkeypatch, request) -> Path:
+    """An empty folder in the place of papermill_runs/. Only in tests of the store itself are published data read for it."""
     folder = tmp_path / "runs"
     monkeypatch.setenv("STUDY_RUNS", str(folder))
+    if request.path.parent.name != "store":
+        monkeypatch.setattr(store, "_fill", filled_by_copy)
     return folder
+
+
+_PUBLISHED: dict[tuple, bytes] = {}
+
+
+def filled_by_copy(file: Path, wanted: dict[str, str], fill=store._fill) -> None:
+    """A store with all that is wanted. Many tests have a new one, and the same published data are in all of them. These are
+    read once, for such digests and migrations."""
+    published = {source: digest for source, digest in wanted.items()
+                 if source == "claims" or source.startswith("published/")}
+    if not file.exists():
+        key = *published.items(), *(path.read_bytes() for path in store._migrations())
+        if key in _PUBLISHED:
+            file.write_bytes(_PUBLISHED[key])
+        else:
+            fill(file, published)
+            _PUBLISHED[key] = file.read_bytes()
+    if published != wanted:
+        fill(file, wanted)
 
 
 @pytest.fixture
