@@ -57,7 +57,8 @@ def _oltp_gain(n: Results) -> list[Row]:
             ("2010: less variability of its test runs", "up to 70 %",
              f"{reduction}; best guess, 128 times smaller: {n(f'{name}/series.reduction')} %", n.grade("lutz-variability")),
             ("2010: old rules fall slowly, return at once", "several test runs (our reading: a skewness of 1.155 or more)",
-             f"128 times smaller, skewness of changes: {n.span(f'{name}/all.cycle-skewness', '.2f')}", n.grade("lutz-cycle"))]
+             f"128 times smaller, skewness of changes: {n.span(f'{name}/all.cycle-skewness', '.2f')}",
+             n.grade("lutz-cycle"))]
 
 
 def _io_size_correlation(n: Results) -> list[Row]:
