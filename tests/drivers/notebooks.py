@@ -43,14 +43,21 @@ def shortened(source: str, stem: str) -> str:
     return source
 
 
-def _made_and_used(source: str) -> tuple[set[str], set[str]]:
+def _imported_names(code: list[str]) -> set[str]:
+    """Names of a notebook that are modules, or what they have, and never anything else."""
+    symbols = [symbol for source in code for symbol in symtable.symtable(source, "cell", "exec").get_symbols()]
+    return ({symbol.get_name() for symbol in symbols if symbol.is_imported()}
+            - {symbol.get_name() for symbol in symbols if symbol.is_assigned() and not symbol.is_imported()})
+
+
+def _made_and_used(source: str, imported: set[str]) -> tuple[set[str], set[str]]:
     """Names of the notebook that a cell gives a value to, and those that it reads. What is local to a function, a lambda or
-    a comprehension is none of them. What is changed in place counts as both, and so does what only one branch sets."""
+    a comprehension is none of them. What is changed in place counts as both, and so does what only one branch sets. What is
+    `imported` is not changed: `record.figure(…)` gives no value to `record`."""
     whole = symtable.symtable(source, "cell", "exec")
     made = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     used = {symbol.get_name() for table in _with_inner(whole) for symbol in table.get_symbols()
             if symbol.is_referenced() and (table is whole or symbol.is_global())}
-    imported = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_imported()}
     for node in ast.walk(ast.parse(source)):
         changed = _changed(node) - imported
         made, used = made | changed, used | changed
@@ -81,9 +88,9 @@ def _with_inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 def needed(code: list[str]) -> list[str]:
     """The cells with sliders, and those that give a value to a name which one behind them reads."""
-    kept, wanted = [], set()
+    kept, wanted, imported = [], set(), _imported_names(code)
     for source in reversed(code):
-        made, used = _made_and_used(source)
+        made, used = _made_and_used(source, imported)
         if SLIDERS in source or made & wanted:
             kept.append(source)
             wanted = wanted - made | used

@@ -28,6 +28,11 @@ def test_of_a_notebook_the_cells_are_kept_that_its_sliders_need():
     local = ["table = costly()", "rows = 3", "def draw(n):\n    return [n * row for row in range(rows)]",
              "sliders.explore(draw, lambda table: [row for row in table], n=1)"]
     assert notebooks.needed(local) == local[1:]
+    recorded = ["from study.runs import record, sliders", "a = costly()\nrecord.metric('a', a)", "n = 1",
+                "record.metric('n', n)\nsliders.explore(n)"]
+    assert notebooks.needed(recorded) == [recorded[0], *recorded[2:]]
+    shadowed = ["from study.runs import record", "record = []", "record.append(1)", "sliders.explore(record)"]
+    assert notebooks.needed(shadowed) == shadowed[1:]
 
 
 @pytest.mark.parametrize(("name", "whole"), [(name, name == WHOLE) for name in notebooks.BOOKS])
