@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted", "left": "near the baseline"}
 OF_SIZES = {"unfitted": "simulated to scale", "fitted": "one constant fitted", "left": "graded, at full size"}
+OF_BASELINE = "of the draws that show the baseline, if twenty do; their range comes with a run"
 ENDS = ("low", "middle", "high")
 BESIDE = {"by single changes": "by_single_changes", "with the model's own error": "with_own_error"}   # other grades
 
@@ -62,6 +63,7 @@ def of(row: Any, board: "Board") -> dict[str, Any]:
             "audit": row.audit, "differs": row.differs,
             "is_ratio": _is_ratio(row.claim_id, claim["published_unit"]), **simulated,
             "draws": dict.fromkeys(INTERVALS) | {"left": n_left}, "full_size": is_full_size,
+            "graded_by_baseline": bool(row.single_changes) and _has_baseline(row.claim_id),
             "grade": row.grade, "by_single_changes": row.single_changes, "with_own_error": row.own_error,
             "committed": bool(row.committed), "why": _why(row, board, prediction, simulated),
             "in_short": texts.get(row.claim_id),
@@ -75,6 +77,10 @@ def _interval(prediction: dict, kind: str) -> list[float] | None:
 def _is_ratio(claim_id: str, unit: Any) -> bool:
     """Whether its number is what came after a change over what was before."""
     return unit == "1" and any(claim.id == claim_id and claim.before is not None for claim in claims.read())
+
+
+def _has_baseline(claim_id: str) -> bool:
+    return any(claim.id == claim_id and claim.baseline for claim in claims.read())
 
 
 def _is_known(value: Any) -> bool:
@@ -119,6 +125,7 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
         "audit": content["audit"] + (f" ({content['differs']})" if content["differs"] else ""),
         **{_name(content, kind): _ends(content[kind], unit, content["draws"][kind]) + committed
            for kind in INTERVALS if content[kind]},
+        "graded": OF_BASELINE if content["graded_by_baseline"] and not content["left"] else "",
         "grade": content["grade"] + committed, "why": content["why"],
         **{name: content[key] for name, key in BESIDE.items() if content[key] != content["grade"]},
         "in short (committed)": content["in_short"],

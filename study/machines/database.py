@@ -142,7 +142,7 @@ class Innodb(Section):
     seconds: Annotated[float, Field(gt=0, le=86400)] = 300
     """Length of a run, s."""
     version: Literal["5.4.0", "5.4.2", "5.5", "5.6", "5.7", "8.0", "8.4"] | None = None
-    """Release of MySQL. Left out: drawn."""
+    """Release of MySQL. Left out: 5.4 of 2009, drawn from 5.4.0 and 5.4.2."""
     sysbench: Literal["0.4", "1.0"] | None = None
     """Version of sysbench; 1.0 also stands for 0.5. Left out: 0.4 with MySQL before 5.6, 1.0 with later releases."""
     read_only: bool = False

@@ -345,6 +345,8 @@ def find(name: str) -> Path:
         if not path.is_file():
             raise UserError(f"there is no notebook {name}; check the path")
         path = path.resolve()
+        if path == NOTEBOOKS / "index.ipynb":
+            raise UserError(f"{name} shows the notebooks and is not run; open it with make lab, or give one such as 90")
         if path.parent == NOTEBOOKS and path.stem not in STUDY:     # what it reads would not be watched
             raise UserError(f"{name} is none of the notebooks that study/runs/catalogue.py lists. Move it to another "
                             "folder, where it is your own, or list it")

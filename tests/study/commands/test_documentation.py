@@ -139,7 +139,7 @@ def test_the_pages_on_grades_and_scales_tell_what_comes_out():
             f"it is {round(lowest_gain, -1):.0f} to {round(highest_gain, -1):.0f} %",
             "That of Exchange is {:.0f} to {:.0f} % over seeds".format(*(
                 numbers[f"06_exchange/part.seed-{end}"] for end in ("low", "high"))),
-            f"one of {1 / numbers['05_io_size_correlation/draws.io_size-first']:.0f} draws"
+            f"{200 * numbers['05_io_size_correlation/draws.io_size-first']:.0f} of 200 draws"
             .replace("20 draws", "twenty draws")),
         "order-entry.md": (
             "| aged 1.5 turnovers | {:.0f} % | {:.0f} % | {:.2f} | {:.2f} |".format(*(full[f"1.5.{name}"] for name in (

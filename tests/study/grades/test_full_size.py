@@ -40,3 +40,10 @@ def test_a_page_without_a_run_has_the_range_that_gave_the_grade(runs, study):
     assert f"{low:.4g}" in line
     assert f"{high:.4g}" in line
     assert "least, middle, most" in page
+
+
+def test_a_page_without_a_run_says_what_its_grade_is_of(runs, study):
+    """A grade by draws that show a baseline is of another range than the one of all draws."""
+    page = study("claims", "oltp-gain").stdout
+    assert "of the draws that show the baseline, if twenty do; their range comes with a run" in page
+    assert "show the baseline" not in study("claims", "lutz-cycle").stdout

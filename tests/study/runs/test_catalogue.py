@@ -25,11 +25,16 @@ def test_a_copy_beside_the_notebooks_of_the_study_is_none_of_them(beside):
     assert catalogue.find("01") == beside / "01_vdev_cache_oltp.ipynb"
 
 
-@pytest.mark.parametrize("name", ["01_vdev_cache_oltp-Copy1", "Untitled", "index"])
+@pytest.mark.parametrize("name", ["01_vdev_cache_oltp-Copy1", "01_mine", "Untitled"])
 def test_what_lies_among_them_unlisted_is_not_run(beside, name):
     """What it reads would be no part of its identity: a changed file would give the old run."""
     with pytest.raises(UserError, match=r"none of the notebooks that .* lists. Move it to another folder"):
         catalogue.find(str(beside / f"{name}.ipynb"))
+
+
+def test_the_index_is_opened_and_not_run(beside):
+    with pytest.raises(UserError, match="shows the notebooks and is not run; open it with make lab"):
+        catalogue.find(str(beside / "index.ipynb"))
 
 
 @pytest.mark.skipif(not COMMITTED, reason="this is no clone, so nothing is committed")
