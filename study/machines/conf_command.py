@@ -57,13 +57,14 @@ def joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 def statements(line: str) -> list[str]:
     """What a command asks a server by its client, as `psql -c "…"`. ValueError as `split`, and beside a container's.
 
-    A container that is made has names and images of servers, and no client."""
+    A container that is made has names and images of servers. It has a client where that is its command."""
     if not CLIENT.match(line):
         return []
     parts = [list(part) for is_apart, part in itertools.groupby(split(line), APART.__contains__) if not is_apart]
-    of_containers = [part for part in parts if CONTAINER.match(" ".join(part))]
-    made = [statement for part in parts if part not in of_containers for statement in _asked(part)]
-    if made and any(map(_of_command, of_containers)):
+    asked = [_asked_in_container(part) if CONTAINER.match(" ".join(part)) else _asked(part) for part in parts]
+    made = [statement for of_part in asked for statement in of_part]
+    servers = [part for part, of_part in zip(parts, asked, strict=True) if CONTAINER.match(" ".join(part)) and not of_part]
+    if made and any(map(_of_command, servers)):
         raise ValueError("has a command of a server and that of a client; give each in a line of its own")
     return made
 
@@ -77,6 +78,14 @@ def _asked(words: list[str]) -> list[str]:
         if option in CLIENTS[words[at].rpartition("/")[2]]:
             made.append(value if is_assigned else following)
     return made
+
+
+def _asked_in_container(words: list[str]) -> list[str]:
+    """An option before the word tells that it is a name, unless that is what the container begins with."""
+    words = [part for word in words for part in (word.split("=", 1) if word.startswith("--entrypoint=") else [word])]
+    at = next((n for n, word in enumerate(words) if word.rpartition("/")[2] in CLIENTS
+               and (words[n - 1] == "--entrypoint" or not words[n - 1].startswith("-"))), len(words))
+    return list(filter(conf_statements.is_of, _asked(words[at:])))
 
 
 def of_line(line: str) -> dict[str, str]:

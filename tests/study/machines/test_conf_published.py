@@ -152,6 +152,28 @@ def test_a_container_may_have_the_name_of_a_client(tmp_path, line, values):
         assert read(tmp_path, f"{line}\n").values == values
 
 
+@pytest.mark.parametrize("line", [
+    'docker run --rm postgres:17 psql -h db -c "ALTER SYSTEM SET fsync = off"',
+    'docker run -it --rm --network host -e PGPASSWORD=x postgres:16 psql --command="ALTER SYSTEM SET fsync = off"',
+    "docker compose run --rm db psql -U postgres -c 'ALTER SYSTEM SET fsync = off'",
+    'docker run --rm --entrypoint psql postgres:17 -h db -c "ALTER SYSTEM SET fsync = off"',
+    'podman run --entrypoint=/usr/bin/psql postgres -h db -c "ALTER SYSTEM SET fsync = off"',
+    'docker run -d --name psql postgres:17 && docker run --rm postgres:17 psql -c "ALTER SYSTEM SET fsync = off"',
+])
+def test_a_container_may_run_a_client(tmp_path, line):
+    assert read(tmp_path, f"{line}\n").values == {"fsync": "off"}
+
+
+def test_a_container_may_run_a_client_of_mysql(tmp_path):
+    line = 'docker run --rm -e A=b mysql:8.0 mysql -h db -e "SET GLOBAL innodb_io_capacity = 500"'
+    assert read(tmp_path, f"{line}\n").values == {"innodb_io_capacity": "500"}
+
+
+def test_what_a_client_in_a_container_asks_of_its_session_is_refused(tmp_path):
+    with pytest.raises(UserError, match="is of one database, role or session"):
+        read(tmp_path, 'docker run --rm postgres:17 psql -c "SET synchronous_commit = off"\n')
+
+
 def test_a_container_and_a_client_in_a_line_are_refused(tmp_path):
     with pytest.raises(UserError, match="a server and that of a client"):
         read(tmp_path, "docker run -d postgres:17 -c jit=off && docker exec db psql -c 'ALTER SYSTEM SET fsync = off'\n")
