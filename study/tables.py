@@ -1,7 +1,7 @@
 """A table that a user names: a CSV, plain or compressed (PACKED), or a Parquet file.
 
 What does not change a CSV's meaning is accepted: blanks around commas, comments (from # to the end of a line), blank lines.
-So are a comma at the end of every line, and ends of lines and the byte order mark of another system. So are columns in
+So are a comma at the end of every row, and ends of lines and the byte order mark of another system. So are columns in
 another order, and more columns than are asked for. So are semicolons or tabs in the place of commas, except from a pipe.
 """
 import lzma
@@ -11,10 +11,12 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pandas.io.common import get_handle
 
 from study.errors import UserError
 
@@ -85,13 +87,31 @@ def _csv(path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
 
 def _separated_by(separator: str, path: Path | str, text: bool, rows: int | None) -> pd.DataFrame:
     """Without `index_col=False` pandas takes the first column for an index where lines are longer than the header."""
-    options = {"dtype": str, "keep_default_na": False} if text else {}
-    file = pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
+    options: dict[str, Any] = {"dtype": str, "keep_default_na": False} if text else {}
+    options |= {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True, "comment": "#"}
+    if rows is None and Path(path).is_file():
+        _refuse_blanks_of_some_rows(path, options)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        table = pd.read_csv(file, sep=separator, encoding="utf-8-sig", skipinitialspace=True, comment="#", index_col=False,
-                            nrows=rows, **options)
+        table = pd.read_csv(_file(path), index_col=False, nrows=rows, **options)
     return table.rename(columns=str.strip)
+
+
+def _file(path: Path | str) -> Any:
+    return pa.input_stream(path) if Path(path).suffix in BY_ARROW else path
+
+
+def _refuse_blanks_of_some_rows(path: Path | str, options: dict[str, Any]) -> None:
+    """A ParserWarning for a blank behind the last column that not all rows have. Of `1,5,` in decimal commas another value
+    is missing. Pandas passes over the blank if the first row has it, and refuses it if only a later one does."""
+    first = pd.read_csv(_file(path), nrows=1, **options)
+    if isinstance(first.index, pd.RangeIndex):      # else its first value was taken for an index
+        return
+    with get_handle(_file(path), "r", encoding="utf-8-sig", compression="infer") as handles:
+        lines = (line.partition("#")[0].strip(" \r\n") for line in handles.handle)
+        rows = [line.endswith((options["sep"], f'{options["sep"]}""')) for line in lines if line]
+    if not all(rows[1:]):
+        raise pd.errors.ParserWarning
 
 
 def _sentence(error: Exception) -> str:
