@@ -18,6 +18,8 @@ BYTES = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 ON, OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*")
+BARE = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 class Setting(NamedTuple):
@@ -164,6 +166,8 @@ def _value(name: str, setting: Setting, value: object) -> float | bool | str:
     if _word(value) in LEGAL.get(name, ()):
         raise ValueError(f"{name} is '{value}', which is legal but not simulated; simulated are "
                          f"{' and '.join(setting.choices or ('on', 'off'))}, so choose the nearer one in [database.conf]")
+    if setting.kind == "number" and BARE.fullmatch(str(value)) and is_too_small(str(value)):
+        raise ValueError(f"{name} is {value}, which is too small to be read; choose one {bounds_in_words(setting)}")
     try:
         read = _READERS[setting.kind](value, setting)
     except (ValueError, TypeError):
@@ -204,6 +208,16 @@ def seconds(text: object, unit: str = "s") -> float:
     return number * SECONDS[written or unit] if (written or unit) in SECONDS else _refuse()
 
 
+def number(written: object) -> float:
+    """A number of a setting, with digits alone. ValueError for what is none."""
+    return float(str(written)) if BARE.fullmatch(str(written)) else _refuse()
+
+
+def is_too_small(written: str) -> bool:
+    """Whether the number that is written becomes 0 though it is none."""
+    return float(written) == 0 and re.search("[1-9]", re.split("[eE]", written)[0]) is not None
+
+
 def switch(value: object) -> bool:
     """A setting that is on or off, in any of the words for it."""
     word = str(value).lower()
@@ -228,8 +242,8 @@ def _word(value: object) -> str:
 _READERS: dict[str, Callable[[Any, Setting], Any]] = {
     "size": lambda value, setting: size(value, setting.unit),
     "time": lambda value, setting: seconds(value, setting.unit),
-    "number": lambda value, _: float(value),
-    "whole": lambda value, _: int(str(value)),
+    "number": lambda value, _: number(value),
+    "whole": lambda value, _: int(str(value)) if WHOLE.fullmatch(str(value)) else _refuse(),
     "switch": lambda value, _: switch(value),
     "choice": lambda value, _: _word(value),
 }

@@ -184,7 +184,7 @@ def named(path: Path) -> Path:
 def toml(path: Path) -> dict:
     """What a scenario's file has, with the settings of the file that `conf_file` names. UserError, one sentence."""
     try:
-        return _with_settings(tomllib.loads(path.read_text(encoding="utf-8-sig")), path)
+        return _with_settings(tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=_number), path)
     except FileNotFoundError:
         known = sorted(file.stem for file in (DATA / "scenarios").glob("*.toml"))
         raise UserError(f"{path} is not there; " + errors.meant(
@@ -194,6 +194,19 @@ def toml(path: Path) -> dict:
                         "data/scenarios") from None
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name} is not TOML: {error}; {_mend(path, str(error))}") from None
+    except _TooSmallError as error:
+        raise UserError(f"{path.name} has the number {error}, which is too small to be read; write 0 or a larger "
+                        "one") from None
+
+
+class _TooSmallError(ArithmeticError):
+    """A number that would be read as 0 though it is none."""
+
+
+def _number(written: str) -> float:
+    if conf.is_too_small(written):
+        raise _TooSmallError(written)
+    return float(written)
 
 
 def _with_settings(content: dict, path: Path) -> dict:

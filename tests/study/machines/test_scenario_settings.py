@@ -1,4 +1,5 @@
 """Settings of databases in scenarios: units, spellings, and what has no effect."""
+import re
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,26 @@ def test_a_setting_without_quotes_is_told_how_to_write_it(tmp_path):
 def test_a_capacity_of_the_redo_log_is_two_files_of_half_of_it():
     values = conf.check("innodb", {"innodb_redo_log_capacity": "8G", "innodb_log_file_size": "1G"})
     assert values == {"innodb_log_file_size": 4 * 2**30, "innodb_log_files_in_group": 2}
+
+
+@pytest.mark.parametrize("written", ["1_0", "٠.٥", "0x1", "1e", "half"])
+def test_a_number_of_a_setting_has_digits_as_a_server_reads_them(written):
+    with pytest.raises(ValueError, match=r"which is no number; write it like 0\.5"):
+        conf.check("postgres", {"checkpoint_completion_target": written})
+    with pytest.raises(ValueError, match="which is no whole number"):
+        conf.check("postgres", {"commit_siblings": written})
+
+
+@pytest.mark.parametrize(("written", "message"), [
+    ("1e-400", "has the number 1e-400, which is too small to be read; write 0 or a larger one"),
+    ('"2.5e-999"', "checkpoint_completion_target is 2.5e-999, which is too small to be read; choose one from 0 to 1"),
+    ("0e-400", None), ("1e-300", None)])
+def test_a_number_that_would_become_0_is_refused(tmp_path, written, message):
+    path = tmp_path / "s.toml"
+    path.write_text(f"[database.conf]\ncheckpoint_completion_target = {written}\n")
+    if message is None:
+        value = scenario.toml(path)["database"]["conf"]["checkpoint_completion_target"]
+        assert conf.check("postgres", {"checkpoint_completion_target": value}).popitem()[1] == float(written)
+        return
+    with pytest.raises((UserError, ValueError), match=re.escape(message)):
+        conf.check("postgres", scenario.toml(path)["database"]["conf"])
