@@ -3,6 +3,7 @@
     effect = Effect("summary.rate", "gain", labels)     1.2 after over before is a gain of 20 %
     effect = Effect("summary.rate", "loss", labels)     0.8 is a loss of 20 %
 """
+import re
 from typing import NamedTuple
 
 import pandas as pd
@@ -48,9 +49,10 @@ def changed(case: dict, known: Known, labels: dict) -> str:
 
 
 def _of_range(condition: Prior, value: float) -> str:
-    """By two digits. The unit stands once, where the name has it too."""
+    """By two digits. The unit stands once, where the name has it as a word."""
     text, name = readable.number(condition, float(f"{value:.2g}")), str(condition.condition)
-    return f"{name}: {text.removesuffix(f' {condition.unit}') if condition.unit in name else text}"
+    has_unit = re.search(rf"(?<![\w/]){re.escape(condition.unit)}(?![\w/])", name) is not None
+    return f"{name}: {text.removesuffix(f' {condition.unit}') if has_unit else text}"
 
 
 def beside_simpler(results: pd.DataFrame, simpler: pd.DataFrame, effect: Effect) -> pd.DataFrame:
