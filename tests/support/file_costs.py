@@ -7,7 +7,7 @@ from `pytest --durations=0`, when workers end far apart.
 
 SECONDS = {
     "slid_notebooks": 98, "exchange": 61, "whole_reproduction": 54, "runner": 46, "jit": 44, "jupyterlab": 41,
-    "results_as_json": 35, "query": 34, "store": 34, "keeper": 33, "reproduction": 32, "cli": 31, "inputs": 30,
+    "store": 34, "query": 33, "keeper": 33, "reproduction": 32, "cli": 29, "results_as_json": 26, "inputs": 30,
     "export": 29, "batch": 28, "audit": 26, "series": 25, "sequential_reads": 24, "correlation": 23, "free_runs": 23,
     "measured_server": 23, "calibration": 22, "project": 22, "sweep": 21, "against": 20, "innodb": 20, "forecast": 18,
     "order_entry_2010": 17, "postgres_at_work": 17, "vdevs_replay": 17, "order_entry": 15, "pool_fill": 15, "l2arc": 14,
