@@ -36,9 +36,12 @@ ALLOWED = re.compile(rf"{GIVEN.pattern}|{ONCE.pattern}" r"|#(?:number|unit|claim
                      r"|`[^`]*[A-Za-z][^`]*`|(?<!:)//[^\n]*|@[\w-]+|<[\w-]+>")
 COUNTS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
           "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand").replace(" ", "|")
-# Digits but those of a name (RAID-5), fractions of one letter, and percent in words.
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".replace(" ", "|")
+# Digits but those of a name (RAID-5, R²), fractions of one letter, and in words percent, 42 and tenfold.
 DIGITS = re.compile(r"(?<!\w)(?<!\w-)\d[\d  ,.]*\d|(?<!\w)(?<!\w-)\d|[\u00bc-\u00be\u2150-\u218b]"
-                    rf"|\b(?i:(?:{COUNTS})\b[ ~-]*)+(?=%|percent\b|per[ ~]cent\b)")
+                    r"|(?<!\w)[\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]+"
+                    rf"|\b(?i:(?:{COUNTS})\b[ ~-]*)+(?=%|percent\b|per[ ~]cent\b)"
+                    rf"|\b(?i:(?:{TENS})-(?:{COUNTS})\b|(?:{COUNTS})(?=-?fold\b))")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
 QUOTE = re.compile(r'"([^"]+)"')
 HEAD = re.compile(r"^// given (of|besides): (.+)$", re.M)

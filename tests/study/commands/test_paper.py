@@ -32,6 +32,8 @@ def test_a_number_typed_by_hand_is_objected_to(tmp_path):
 @pytest.mark.parametrize(("text", "is_typed"), [
     ("It gains -23 %.", True), ("It gains −23 %.", True), ("It gains $23 %$.", True), ("It gains `23` %.", True),
     ("It gains ½ more.", True), ("It gains twenty-three %.", True), ("It gains One per cent.", True),
+    ("It gains ²³ %.", True), ("It takes forty-two of them.", True), ("It gains Seventyfold.", True),
+    ("It is ten-fold.", True), ("R² of four folders.", False),
     ("See https://host/a and 23 of them.", True), ("#let gain = 23", True), ("RAID-5 with `fsync2` and SHA-256.", False),
     ("Each of two disks, one of ten.", False), ("// 23", False)])
 def test_a_number_is_typed_by_hand_however_it_is_written(tmp_path, text, is_typed):
