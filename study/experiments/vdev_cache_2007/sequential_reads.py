@@ -56,7 +56,6 @@ FIT_RANGE_NS = (50e3, 20e6)
 INDIRECT_POINTERS = 128         # in an indirect block of 16 KiB
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 RECORDED_LEAF, RECORDED = 7, 200_000
-OPEN_SHARE = 0.9                # of a disk: indirect blocks, uneven disks and whole cylinders take less than the rest
 LABELS_OF = {BEFORE: "vdev cache on", AFTER: "vdev cache off"}
 
 
@@ -94,20 +93,6 @@ def setup(*, n_streams: int, record_kib: int, file_gib: float, n_leaves: int, li
         "file_gib": file_gib, "sorts": int(sorts), "segments": segments, "pool": pool})
     return machine if disk == OF_2007 else machine._replace(
         disk=hardware.other_disk(machine.disk, disk, ("depth", "window", "passes", "sorts", "segments", "reads_ahead")))
-
-
-def offered(**values: Any) -> Setup:
-    """`setup`, or ValueError for files that do not fit, as `check` has it. It is asked of each number of a slider.
-    So files are laid out only where their bytes and those of a disk leave the answer open."""
-    machine = setup(**values)
-    readers, has = machine.readers, machine.disk.disk_bytes
-    a_disk = readers.n_streams * readers.file_bytes // machine.settings.n_leaves + machine.first_byte
-    if a_disk > has / OPEN_SHARE:
-        raise ValueError(f"file_bytes is {readers.file_bytes} for each of {readers.n_streams} readers, which is over "
-                         f"{a_disk} B of each disk, which has {has}; choose smaller files or more disks")
-    if a_disk > OPEN_SHARE * has:
-        check(**values)
-    return machine
 
 
 def with_values(machine: Setup, values: dict) -> Setup:

@@ -148,23 +148,6 @@ def test_a_pool_that_is_half_full_begins_in_the_middle_of_the_disks(machine):
     assert sequential_reads.run(half, "before", 1).mib_per_s < sequential_reads.run(machine, "before", 1).mib_per_s
 
 
-@pytest.mark.parametrize("changed", [
-    {"n_streams": 16, "disk": "savvio-10k1"}, {"n_streams": 4, "disk": "savvio-10k1"},
-    {"n_streams": 7, "disk": "fc-10k-146"}, {"n_streams": 4, "disk": "of 2007"}])
-def test_a_slider_of_disks_offers_those_that_hold_the_files(changed):
-    """As many as the layout of the files itself says."""
-    def holds(check, n_leaves):
-        try:
-            check(**(SMALL | {"file_gib": 20.0, "n_leaves": n_leaves} | changed))
-        except ValueError as error:
-            return "of each disk, which has" not in str(error)
-        return True
-    fewest = next(n for n in range(1, 97) if holds(sequential_reads.offered, n))
-    assert holds(sequential_reads.check, fewest)
-    assert fewest == 1 or not holds(sequential_reads.check, fewest - 1)
-    assert (fewest > 1) == (changed["disk"] != "of 2007")
-
-
 @pytest.mark.parametrize(("changed", "words"), [
     ({"n_leaves": 0}, "n_leaves is 0"), ({"n_streams": 0}, "n_streams is 0"), ({"record_kib": 3}, "record_bytes is 3072"),
     ({"file_gib": 0.00001}, "record_bytes is 131072, but a file has only"),
