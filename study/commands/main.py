@@ -1,5 +1,4 @@
 """The command line: one function a verb. Errors that the user can mend are one sentence and exit code 2."""
-import json
 import locale
 import math
 import os
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from study import errors
-from study.commands import advise, age, align, complete, dedup, ingest, measure, pool, predict
+from study.commands import advise, age, align, complete, dedup, ingest, lab, measure, pool, predict
 from study.commands import sweep as sweep_verb
 from study.commands.replay import replay
 from study.commands.result import Json, give
@@ -55,16 +54,6 @@ def study(
 ) -> None:
     """What makes a database fast or slow on ZFS."""
 
-
-# JupyterLab asks for news and updates over the network unless told otherwise, and then still whether it may.
-QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
-WITHOUT_OUTPUTS = ("--ServerApp.jpserver_extensions=study.runs.saving=True",)      # committed notebooks have none
-LOOK = ("--LabApp.custom_css=True", "--ServerApp.jpserver_extensions=study.runs.look=True")
-WIDGETS = "--LabApp.extra_labextensions_path="      # a notebook that is opened again gets its widgets
-FIRST = ("--LabApp.default_url=/lab/tree/notebooks/index.ipynb",)
-PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
-# Documents open as pages, not as their source.
-SETTINGS = {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per processor.")]
 CellSeconds = Annotated[int, typer.Option(min=1, help="The longest that one cell may take, in seconds.")]
@@ -304,22 +293,7 @@ def check_paper(as_json: Json = False) -> None:
     raise typer.Exit(1 if objections else 0)
 
 
-@app.command(rich_help_panel=NOTEBOOKS, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def lab(context: typer.Context) -> None:
-    """Open JupyterLab on notebooks/index.ipynb; the run store is made first. JupyterLab's own options are passed on."""
-    from study.project import ROOT, write_atomically
-    from study.runs import checked_cells, look
-    from study.store import store
-    store.refresh()
-    config = Path(sys.prefix) / "etc/jupyter/labconfig"
-    write_atomically(config / "page_config.json", json.dumps(PAGE))
-    write_atomically(config / "default_setting_overrides.json", json.dumps(SETTINGS))
-    checked_cells.write_settings()
-    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    os.environ["PYTHONUTF8"] = "1"
-    os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *QUIET, *WITHOUT_OUTPUTS, *LOOK, *FIRST,
-                              f"{WIDGETS}{look.FOLDER / 'labextensions'}", *context.args])
+app.command(rich_help_panel=NOTEBOOKS, context_settings=lab.PASSED_ON)(lab.lab)
 
 
 @app.command(rich_help_panel=TRACES)
