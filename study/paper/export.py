@@ -56,6 +56,7 @@ def export(plans: list[Plan], to: Path, forms: list[str], wide: str, board: "pd.
         refuse_missing(missing)
     done = [plan for plan in plans if plan.name not in missing]
     content = _content(done, board)
+    only = by_name(only)
     if only:
         content = chosen(content, only, missing)
     folders = {plan.name: plan.folder for plan in done}
@@ -87,11 +88,14 @@ def _runs_of(names: list[str]) -> str:
     return "study reproduce" if len(names) > MANY else f"study run {' '.join(names)}"
 
 
-def chosen(content: Content, only: Collection[str], missing: list[str]) -> Content:
-    """What is named of it: figures, numbers and claims by their names, and all of a notebook by its name or number."""
+def by_name(only: Collection[str]) -> list[str]:
+    """The same, with a notebook's name for its number."""
     of_number = {path.stem.partition("_")[0]: path.stem for path in catalogue.books()}
-    only = [of_number.get(name, name) for name in only]
+    return [of_number.get(name, name) for name in only]
 
+
+def chosen(content: Content, only: Collection[str], missing: list[str]) -> Content:
+    """What is named of it: figures, numbers and claims by their names, and all of a notebook by its name."""
     def is_meant(name: str, notebook: object) -> bool:
         return name in only or notebook in only
     named = Content({name: number for name, number in content.numbers.items() if is_meant(name, name.partition("/")[0])},

@@ -25,6 +25,7 @@ SPECIAL = {
     "…": r"\ldots{}", "‘": r"\textquoteleft{}", "’": r"\textquoteright{}", "“": r"\textquotedblleft{}",
     "”": r"\textquotedblright{}", "·": r"\textperiodcentered{}"}
 LIGATURES = ("--", ",,", "''")      # of T1: each would become one character
+TIED = r"\\*"       # ends a row that goes with the next one
 LINES = 25          # of a piece of a table, at most
 CHARACTERS = 54     # of \footnotesize side by side in a column
 COMMAND = re.compile(r"\\[a-z]+(\{\})?|\$\\?[a-z^0-9]+\$")
@@ -126,7 +127,7 @@ def _table(columns: tuple[Column, ...], groups: list[tuple[str, list[tuple]]], w
 
 def _rows(name: str, group: list[tuple], columns: tuple[Column, ...]) -> Iterator[tuple[str, int]]:
     """The rows of a group below its name, each with about how many lines it takes in a column."""
-    yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\itshape {escaped(name)}}} \\*", 1
+    yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\itshape {escaped(name)}}} {TIED}", 1
     for cells in group:
         yield " & ".join(cells) + r" \\[1pt]", max(
             math.ceil(_length(cell) / (CHARACTERS * column.part)) for cell, column in zip(cells, columns, strict=True))
@@ -138,13 +139,13 @@ def _length(cell: str) -> int:
 
 
 def _pieces(rows: list[tuple[str, int]]) -> list[list[str]]:
-    """Rows in pieces of no more than LINES lines."""
+    """Rows in pieces of no more than LINES lines. A name of a group stands with its first row."""
     pieces: list[list[str]] = [[]]
     height = 0
     for row, lines in rows:
         if pieces[-1] and height + lines > LINES:
-            pieces.append([])
-            height = 0
+            pieces.append([pieces[-1].pop()] if len(pieces[-1]) > 1 and pieces[-1][-1].endswith(TIED) else [])
+            height = len(pieces[-1])
         pieces[-1].append(row)
         height += lines
     return pieces

@@ -162,6 +162,23 @@ def test_only_what_is_named_is_written(exported):
     assert [row["claim_id"] for row in json.loads((folder / "claims.json").read_text())] == ["oltp-gain-cr"]
 
 
+def test_a_notebook_that_is_named_by_its_number_has_its_page(made_once, monkeypatch, tmp_path):
+    plan = made_once("awkward", {"n": 2}, CELL)
+    assert export.by_name(["90", "awkward", "oltp-gain"]) == ["90_model_vs_zfs", "awkward", "oltp-gain"]
+    monkeypatch.setattr(export, "by_name", lambda only: ["awkward" if name == "42" else name for name in only])
+    export.export([plan], tmp_path / "out", ["svg"], "column", only=["42"])
+    assert (tmp_path / "out" / "awkward.html").is_file()
+
+
+@pytest.mark.parametrize("n", [latex.LINES - 3, latex.LINES - 2, latex.LINES - 1])
+def test_the_name_of_a_group_stands_with_its_first_row(n):
+    rows = [row for name in "ab" for row in latex._rows(name, [(name, "1", "2", "3")] * n, latex.CLAIM_COLUMNS)]
+    pieces = latex._pieces(rows)
+    assert [row for piece in pieces for row in piece] == [row for row, _ in rows]
+    assert not [piece for piece in pieces if piece[-1].endswith(latex.TIED)]
+    assert max(map(len, pieces)) <= latex.LINES
+
+
 @pytest.mark.parametrize(("name", "message"), [
     ("nothing-like-it", "; it may be of what is not run as it stands now; run: study reproduce"),
     ("oltp-gain", "run: study run 01_vdev_cache_oltp"), ("90_model_vs_zfs", "run: study run 90_model_vs_zfs"),
