@@ -14,6 +14,7 @@ STYLE = "<style>" + look.SHEET.read_text(encoding="utf-8") + "</style>"
 TEMPLATE = ("{% extends 'lab/index.html.j2' %}{% block html_head_js %}{% endblock %}"
             "{% block html_head_js_mathjax %}{% endblock %}{% block html_head_js_mermaidjs %}{% endblock %}"
             "{% block notebook_css %}{{ super() }}" + STYLE + "{% endblock %}")
+OF_FILE, OF_PAGE = "This file has no outputs. Its results stand", "This page is of a run. The committed results stand"
 LINK = re.compile(r'href="([^":#]+)(#[^"]*)?"')     # to a file: no address, no place on the page
 
 
@@ -30,7 +31,7 @@ def of_runs(plans: list[Plan], place: Path) -> dict[str, str]:
 def page(file: str, content: str) -> str:
     """The page of the executed notebook in a file whose content has this digest. Links are as they are in the notebook."""
     from nbconvert import HTMLExporter
-    return HTMLExporter(raw_template=TEMPLATE, embed_images=True).from_filename(file)[0]
+    return HTMLExporter(raw_template=TEMPLATE, embed_images=True).from_filename(file)[0].replace(OF_FILE, OF_PAGE)
 
 
 def with_links(text: str, place: Path, names: Collection[str]) -> str:

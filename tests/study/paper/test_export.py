@@ -9,7 +9,7 @@ import pytest
 from conftest import one_sentence
 from hypothesis import given
 from hypothesis import strategies as st
-from nbformat.v4 import new_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from study.documents import claims
 from study.errors import UserError
@@ -228,6 +228,16 @@ def test_a_page_has_its_pictures_and_fetches_nothing(exported):
     assert not re.search(r"url\(['\"]?(?!data:|['\"]?data:|#)", text.partition("<body")[0].replace("url(var", ""))
     assert "record.figure(name" in re.sub("<[^>]*>", "", text)
     assert '<a href="awkward.html">awkward</a>' in (exported() / "index.html").read_text()
+
+
+def test_a_page_does_not_say_that_it_has_no_outputs(tmp_path):
+    path = tmp_path / "a.ipynb"
+    line = new_markdown_cell(f"- {pages.OF_FILE} in [docs/results.md](../docs/results.md).")
+    nbformat.write(new_notebook(cells=[line]), path)
+    text = pages.page(str(path), "a digest")
+    assert "no outputs" not in text
+    assert f"{pages.OF_PAGE} in <a" in text
+    assert all(f"- {pages.OF_FILE} in [" in book.read_text(encoding="utf-8") for book in books())
 
 
 def test_links_of_a_notebook_lead_to_pages_and_to_files_of_the_project(tmp_path):
