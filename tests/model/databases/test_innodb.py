@@ -138,6 +138,7 @@ def test_each_transaction_logs_the_same_and_commits_write_whole_blocks(log_bin):
     assert n_blocks <= x.counts["wal_bytes"] / 512 <= n_blocks + 2 * x.counts["wal_calls"]
 
 
+@pytest.mark.slow
 def test_who_only_reads_logs_nothing_and_waits_for_no_flush():
     x = run(test={"read_only": True}, device={"wal_sync_ns": 10**12, "write_ns": 10**12})
     assert x.counts["log_bytes"] == x.counts["flushes"] == 0

@@ -28,6 +28,7 @@ def test_defects_are_noticed_by_the_laws():
 # ---- on a device of constant times ----
 
 
+@pytest.mark.slow
 def test_one_user_who_finds_everything_waits_for_processor_and_log_alone():
     run = simulate_oracle(ALONE, on_device(wal_ns=WAL))
     assert run.counts["reads"] == 0

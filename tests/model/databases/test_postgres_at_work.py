@@ -50,6 +50,7 @@ def test_it_begins_with_what_a_long_run_from_clean_buffers_ends_with(conf):
     assert 0.1 < long[0] < 0.9
 
 
+@pytest.mark.slow
 def test_where_a_device_is_too_slow_for_checkpoints_it_begins_as_dirty_as_they_leave_it():
     """At 100 ms a write, ten pages a second get clean, and more get dirty."""
     begins, long = dirty_of_one_table(200, 150, 100, write_ns=100 * MS)

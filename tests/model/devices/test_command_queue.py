@@ -99,6 +99,7 @@ def replay(steps, offset, twin):
     return got, expected
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.booleans(), max_size=60), st.lists(st.integers(0, 12), min_size=N, max_size=N))
 def test_the_list_is_a_one_way_elevator(steps, places):

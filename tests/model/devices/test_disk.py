@@ -61,6 +61,7 @@ def with_remap(plan, draw_from):
     return (zones[0]._replace(remaps=(pair,)), *zones[1:]), heads, scheme, per_range
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(layouts(), st.integers(0, 1000))
 @example(((Zone(0, 2, 4, spares=1, slips=(2, 9)),), 2, 5, 1), 3)

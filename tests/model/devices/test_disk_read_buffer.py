@@ -29,6 +29,7 @@ pytestmark = pytest.mark.interpreted
 BUFFERED = {"segments": 3, "buffers_writes": 1, "write_segments": 3}
 
 
+@pytest.mark.slow
 def test_what_was_read_ahead_costs_command_and_bus():
     disk = small_disk(**BUFFERED)
     asked = [(10 * MS, 20, 4, 0), (40 * MS, 24, 4, 0), (41 * MS, 28, 40, 0)]

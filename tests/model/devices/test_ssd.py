@@ -33,6 +33,7 @@ def closed_loop(ssd, n_requests, n_bytes, is_write, at_once, sequential=False):
     return n_requests * SECOND / max(ends)
 
 
+@pytest.mark.slow
 def test_one_request_at_a_time_has_the_printed_response_time():
     assert closed_loop(SSD, 100, 4096, False, 1) == pytest.approx(SECOND / SSD.read_ns)
     assert service(SSD, new_ssds(SSD, 1), 0, 5, 0, 4096, True) == 5 + SSD.write_ns

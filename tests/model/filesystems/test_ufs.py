@@ -30,6 +30,7 @@ def test_twin_elevator_and_fsflush_agree(noticed):
     assert noticed.pop("none") == ""
 
 
+@pytest.mark.slow
 def test_every_defect_is_noticed(noticed):
     assert [name for name, law in noticed.items() if name != "none" and not law] == []
 

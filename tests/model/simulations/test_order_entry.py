@@ -275,6 +275,7 @@ def sampled_and_whole(request):
     return [np.array([throughputs(request.param, window_s, 20, 8, seed) for seed in range(3)]) for window_s in (4, 20)]
 
 
+@pytest.mark.slow
 def test_windows_and_ageing_give_what_simulating_every_second_gives(sampled_and_whole):
     """The mean: within three standard errors."""
     sampled, whole = (rates.mean(axis=1) for rates in sampled_and_whole)

@@ -64,6 +64,7 @@ def test_nonsense_in_every_figure_to_be_predicted_changes_no_prediction(results,
     assert repr(claim_predictions.predictions(results, NOTEBOOK)) == repr(claim_predictions.predictions(again, NOTEBOOK))
 
 
+@pytest.mark.slow
 def test_another_baseline_changes_what_is_fitted_and_nothing_else(results, monkeypatch):
     """So the test above can fail. The baseline is three quarters of what the small machine does."""
     fit, rate = filebench_oltp.baseline(), 0.75 * results["before/summary.rate"].iloc[0]

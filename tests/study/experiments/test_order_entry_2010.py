@@ -123,6 +123,7 @@ def test_nonsense_in_every_published_figure_changes_no_prediction(monkeypatch):
     pd.testing.assert_frame_equal(before, predicted())
 
 
+@pytest.mark.slow
 def test_a_condition_is_what_was_simulated_not_what_was_asked_for():
     """The database alone takes more of 22 disks than the emptiest pool of the range has."""
     results = predicted()

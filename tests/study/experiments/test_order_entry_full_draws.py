@@ -283,6 +283,7 @@ def test_a_reason_of_an_older_model_is_none(complete):
         order_entry_full_draws.refused(complete)
 
 
+@pytest.mark.slow
 def test_the_range_at_full_size_is_the_least_to_the_most_and_the_cycle_stays_to_scale(complete):
     results, full = ensemble_to_scale(), order_entry_full_draws.results(complete)
     scores = grades_at_full_size.scores(results, "04_oltp_gain", full).set_index("claim")
@@ -325,6 +326,7 @@ def test_a_condition_decides_at_full_size_by_the_rule_of_all_ensembles(complete)
     assert (left.told_by, grading.grade_left((45, 55), left, 0)) == ("layout", grading.NOT_IDENTIFIED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_nonsense_in_printed_numbers_changes_no_prediction(complete, is_complete, monkeypatch):
     """What is recorded of each claim, at full size and to scale, whatever was printed of it."""

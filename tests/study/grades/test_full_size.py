@@ -13,6 +13,7 @@ left = Left(draws=20, of=20, low=-3.0, middle=80.0, high=150.0, told_by="layout"
 record.prediction("lutz-gain", (90, 95, 99), draws=60, reach=(80, 120), left=left.as_row() | {SIZE})"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "is_full_size"), [('{"left_full_size": True}', True), ('{"left_full_size": False}', False),
                                                     ("{}", None)])
 def test_a_record_says_of_which_size_the_draws_are(runs, notebook, size, is_full_size):

@@ -229,6 +229,7 @@ def test_no_line_of_a_log_is_lost_in_silence(line):
     assert isinstance(outcome, UserError) or outcome[0].n_refused == 1
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.text(max_size=8), min_size=2, max_size=2), max_size=6))
 @QUICK
 def test_a_csv_of_anything_is_read_or_refused(rows):

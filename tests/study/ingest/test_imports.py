@@ -32,6 +32,7 @@ def test_an_import_survives_the_store_and_comes_once(runs, study):
     assert "imported already, as 'a run'" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_not_beside_the_reading_of_an_older_version(runs, study, tmp_path):
     """It would count twice. `study status` names what an older version has read."""
     [report] = json.loads(study("ingest", EXAMPLE, "--label", "a run", "--json").stdout)

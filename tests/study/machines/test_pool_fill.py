@@ -51,6 +51,7 @@ def test_more_fragmentation_never_makes_fewer_ios():
     assert ios[-1] > 1.5 * ios[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fill", "percent", "ashift"), [(0.5, 10, 9), (0.8, 40, 9), (0.8, 40, 12), (0.9, 75, 12)])
 def test_free_space_has_the_fill_and_the_fragmentation_that_were_asked_for(fill, percent, ashift):
     made = pool_fill.made(pool(fill, percent, ashift=ashift), B141)

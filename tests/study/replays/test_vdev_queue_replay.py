@@ -129,6 +129,7 @@ def test_defects_that_show_late_show_in_the_longer_cut():
     assert [first_difference(columns, era("b141").queue, defect) for defect in SHOW_LATE] == [27134, 29904]
 
 
+@pytest.mark.slow
 def test_what_no_recording_tells_is_listed():
     """`test_a_defect_of_the_rule_shows_against_the_kernels` tells every defect of the twin, these included."""
     assert not_shown("vdev queue") == set(NOT_SHOWN)

@@ -36,6 +36,7 @@ def made(shares):
     return pd.concat([values, simulated(values)], axis=1)
 
 
+@pytest.mark.slow
 def test_waves_come_nearer_than_as_many_draws_at_random():
     shares = priors.shares(KNOWN, 40, 1)
     draws = made(shares)
@@ -46,6 +47,7 @@ def test_waves_come_nearer_than_as_many_draws_at_random():
     assert off(draws).min() < 1.05 < off(made(priors.shares(KNOWN, 70, 2))).min()
 
 
+@pytest.mark.slow
 def test_the_emulator_knows_how_sure_it_is():
     shares = priors.shares(KNOWN, 60, 1)
     draws = made(shares)

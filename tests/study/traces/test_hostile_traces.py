@@ -157,6 +157,7 @@ except UserError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [b"", b"fio version 3 iolog\n", FIXTURES.joinpath("msr.csv").read_bytes()])
 def test_a_line_of_four_gigabytes_is_refused_in_little_memory(tmp_path, begin):
     """A hole of a file: nothing of it is on disk."""

@@ -32,6 +32,7 @@ def _trend(rng, n):
     return np.linspace(-1.0, 1.0, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "of_x"), [
     (200, _slow), (200, _white), (200, _trend), pytest.param(1000, _slow, marks=pytest.mark.slow)])
 def test_a_planted_slope_is_inside_its_interval_nineteen_times_in_twenty(n, of_x):
@@ -65,6 +66,7 @@ def test_a_lag_is_seen_where_there_is_none_one_time_in_twenty(monkeypatch, n, tr
     assert 0.03 <= seen / trials <= 0.07
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phi", [0.0, 0.9])
 def test_a_series_without_a_change_keeps_its_level(phi):
     seen = sum(len(change_points.changes(ar1(np.random.default_rng(seed), 60, phi), 1).table) > 0 for seed in range(200))

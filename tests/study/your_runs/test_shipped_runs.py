@@ -160,6 +160,7 @@ def test_fewer_runs_say_nothing_of_others_and_one_label_is_a_reason(shipped):
     assert comparison.compare(gaps, TPS, "sync-on", "paced").reason == "pgbench.progress has gaps"
 
 
+@pytest.mark.slow
 def test_runs_of_the_store_are_chosen_by_label_or_question(runs, study):
     for folder, label in (("sync-on/1", "first"), ("sync-off/1", "it's; DROP TABLE runs")):
         study("ingest", FOLDER / folder, "--label", label)
@@ -183,6 +184,7 @@ def test_the_shipped_runs_leave_nothing_in_the_folder_of_runs(runs):
     assert not list(runs.rglob("manifest.json"))
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_of_what_is_shipped(shipped, table):
     scan, changed = lags.of_table(table, SIZE, TPS, 10, 1), change_points.changes(table[TPS].to_numpy(), 1)
     analysis = correlating.look(table, TPS, SIZE, 1).analysis

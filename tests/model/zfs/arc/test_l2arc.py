@@ -102,6 +102,7 @@ def uniform(n_keys, n, seed=1):
     return stream(seed, "l2arc").integers(0, n_keys, n)
 
 
+@pytest.mark.slow
 def test_nothing_is_read_from_a_cache_device_if_all_fits_into_the_arc():
     """The device may hold every block: each is read from the pool once, and from core ever after."""
     x = Reader(c_mib=64, n_keys=4000)

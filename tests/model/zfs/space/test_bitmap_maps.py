@@ -44,6 +44,7 @@ def maps_of(n_blocks, unit=UNIT, n_lists=4, max_rows=1000):
 areas = st.lists(st.tuples(st.integers(0, 290), st.integers(1, 20)), max_size=40)
 
 
+@pytest.mark.slow
 @quick
 @given(areas, st.integers(0, 40))
 def test_lists_count_records_like_sets(areas, n_undone):

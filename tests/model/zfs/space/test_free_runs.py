@@ -36,6 +36,7 @@ steps = st.lists(st.tuples(st.sampled_from(["pick", "pick", "give", "give", "tak
                  min_size=10, max_size=120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", RULES, ids=lambda params: f"{params.picker}-{params.best_fit_below_pct}")
 @pytest.mark.parametrize("first_unit", [0, *(pytest.param(unit, marks=pytest.mark.slow) for unit in (4096, FAR, 2**40))])
 @settings(quick, max_examples=15)

@@ -103,6 +103,7 @@ def stories(n=120, length=160):
                 [0, 0, 0, 1][e % 4], [1, 1, 2, 3][f % 4]) for a, b, c, d, e, f in draw.tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [EARLY, LATE], ids=["2013", "since 2020"])
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(story=st.lists(events, max_size=80))

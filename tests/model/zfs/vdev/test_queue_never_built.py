@@ -20,6 +20,7 @@ pytestmark = pytest.mark.interpreted
 # ---- laws of what was never built ----
 
 
+@pytest.mark.slow
 def test_no_era_has_what_was_never_built():
     assert not any(era.queue.reserved_slots or era.queue.dynamic_pending_ns for era in ERAS.values())
 

@@ -31,6 +31,7 @@ scripts = st.lists(operations, max_size=50)
 all_settings = st.builds(ZilSettings, *[st.integers(0, 1)] * 2, st.sampled_from([0] * 9 + [1]), st.integers(0, 1))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(ERA_NAMES), all_settings, st.sampled_from([(0,), (-1,), (3, 1, 4, 1, 5)]), scripts)
 def test_model_and_twin_agree_and_keep_what_they_promise(name, of_pool, drawn, script):
