@@ -10,6 +10,8 @@ The head of a section says by which files what is given is held, and names the r
     // given of: kustarz-2007                files of data/published (with the document's claims), or other files of data/
     // given besides: 31, 128                no results, and in none of these files
 
+A section calls the functions of CALLED only. Code of the frame has lengths and settings, and no other number.
+
 Nothing here needs a run.
 """
 import re
@@ -33,16 +35,29 @@ ONCE = re.compile(r"#once\[([^\]]*)\]")
 LEDGER = "ledger.toml"
 # What may stand as digits in the text.
 ALLOWED = re.compile(rf"{GIVEN.pattern}|{ONCE.pattern}" r"|#(?:number|unit|claim|picture)\([^()]*\)|#import \"[^\"]*\""
-                     r"|`[^`]*[A-Za-z][^`]*`|(?<!:)//[^\n]*|@[\w-]+|<[\w-]+>")
+                     r"|`(?![^`]*(?<![\w./-])\d[\d.,]*(?!\w))[^`]*`|(?<!:)//[^\n]*|@[\w-]+|<[\w-]+>")
+# What a section may call: functions of the template whose numbers come from the store, and how Typst sets what is written.
+CALLED = ("number unit claim picture given once graded simulated of-trials of-ratios pairs triples quadruples all-claims "
+          "footnote emph strong link cite ref quote sub super underline h v linebreak pagebreak colbreak").replace(" ", "|")
+FILES = r"\b(?:read|csv|json|toml|yaml|xml|cbor|plugin|image|eval)\((?!\"generated/)"
+CALLS = re.compile(rf"#(?!(?:{CALLED})(?![\w.-])|show: wide$)[\w.-]*|{FILES}|\.[a-z]+\(|\b(?:calc|sys|sym)\.[a-z]")
+# What may stand as digits in the frame's code: lengths, settings with these names, what is compared, a character's code.
+FRAME = re.compile(r"\b\d[\d.]*(?:pt|em|cm|mm|fr|deg)\b|\b(?:width|height|columns|step|digits): \d+%?|"
+                   r"\bnumbering: \"[\d.]+\"|[<>]=? \d+|\brange\(0|\bstart \+ \d|\\u\{\w+\}|"
+                   r"\b(?:19|20)\d\d\b|\"\d\d_[a-z]\w*/\"")
+FRAME_FILES = re.compile(rf"{FILES}|" r"#(?:include|import) (?!\"(?:sections/[\w-]+|template)\.typ\")")
+COMMENT = re.compile(r"(?<!:)//[^\n]*")
+UNREAD = re.compile(rf'`[^`]*`|{COMMENT.pattern}|^#import "\.\./template\.typ": \*$')
 COUNTS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
           "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand").replace(" ", "|")
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".replace(" ", "|")
 # Digits but those of a name (RAID-5, R²), fractions of one letter, and in words percent, 42 and tenfold.
-DIGITS = re.compile(r"(?<!\w)(?<!\w-)\d[\d  ,.]*\d|(?<!\w)(?<!\w-)\d|[\u00bc-\u00be\u2150-\u218b]"
+DIGITS = re.compile(r"(?<!\w)(?<!\w-)\d[\d  ,.]*\d|(?<!\w)(?<!\w-)\d|[\u00bc-\u00be\u2150-\u218b\u2460-\u249b]"
                     r"|(?<!\w)[\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]+"
                     rf"|\b(?i:(?:{COUNTS})\b[ ~-]*)+(?=%|percent\b|per[ ~]cent\b)"
                     rf"|\b(?i:(?:{TENS})-(?:{COUNTS})\b|(?:{COUNTS})(?=-?fold\b))")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
+BARE = re.compile(rf"(?<!\w){NUMBER.pattern}")
 QUOTE = re.compile(r'"([^"]+)"')
 HEAD = re.compile(r"^// given (of|besides): (.+)$", re.M)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*_#-])|\n\s*\n")
@@ -79,11 +94,29 @@ def unknown(source: Path, known: Mapping[str, set]) -> list[str]:
 
 
 def typed_by_hand(source: Path) -> list[str]:
-    """Digits in prose that come from nowhere."""
-    return [f"{place}: '{digits}' is typed by hand. Take it from the store with #number. Or mark what is quoted or no "
-            "result with #given[…], and what the ledger has with #once[…]"
-            for place, line in (_prose_of_layout(source) if source.name in LAYOUT else _lines(source))
-            for digits in DIGITS.findall(ALLOWED.sub("", line))]
+    """Digits that come from nowhere, in prose and in code, and what may bring some from elsewhere."""
+    in_prose = [f"{place}: '{digits}' is typed by hand. Take it from the store with #number. Or mark what is quoted or no "
+                "result with #given[…], and what the ledger has with #once[…]"
+                for place, line in (_prose_of_layout(source) if source.name in LAYOUT else _lines(source))
+                for digits in DIGITS.findall(ALLOWED.sub("", line))]
+    in_code = _code_of_layout(source) if source.name in LAYOUT else _calls(source)
+    named = {objection.partition(": ")[0] for objection in in_prose}
+    return in_prose + [objection for objection in in_code if objection.partition(": ")[0] not in named]
+
+
+def _calls(source: Path) -> list[str]:
+    """What a section calls that may print a number from elsewhere."""
+    return [f"{place}: '{call}' may print a number from elsewhere. Take numbers from the store with #number, and figures "
+            "with #picture" for place, line in _lines(source) for call in CALLS.findall(UNREAD.sub("", line))]
+
+
+def _code_of_layout(source: Path) -> list[str]:
+    """Numbers in the frame's code that are no lengths or settings, and files that no run writes."""
+    lines = [(place, COMMENT.sub("", line)) for place, line in _lines(source)]
+    return [f"{place}: '{digits}' is typed by hand in code. Take it from the store with #number, or give its unit of length"
+            for place, line in lines for digits in BARE.findall(FRAME.sub("", line))] + [
+        f"{place}: '{file}' reads a file that no run writes. Read what stands in generated/, or include a section"
+        for place, line in lines for file in FRAME_FILES.findall(line)]
 
 
 def _prose_of_layout(source: Path) -> Iterator[tuple[str, str]]:
@@ -142,7 +175,7 @@ def not_in_ledger(source: Path) -> list[str]:
 
 
 def _decimals(text: str) -> int:
-    return max(-int(Decimal(number).as_tuple().exponent) for number in NUMBER.findall(text))
+    return max((-int(Decimal(number).as_tuple().exponent) for number in NUMBER.findall(text)), default=0)
 
 
 @cache

@@ -33,7 +33,7 @@ def test_a_number_typed_by_hand_is_objected_to(tmp_path):
     ("It gains -23 %.", True), ("It gains −23 %.", True), ("It gains $23 %$.", True), ("It gains `23` %.", True),
     ("It gains ½ more.", True), ("It gains twenty-three %.", True), ("It gains One per cent.", True),
     ("It gains ²³ %.", True), ("It takes forty-two of them.", True), ("It gains Seventyfold.", True),
-    ("It is ten-fold.", True), ("R² of four folders.", False),
+    ("It gains ② or Ⅻ more.", True), ("It gains `17 %`.", True), ("It is ten-fold.", True), ("R² of four folders.", False),
     ("See https://host/a and 23 of them.", True), ("#let gain = 23", True), ("RAID-5 with `fsync2` and SHA-256.", False),
     ("Each of two disks, one of ten.", False), ("// 23", False)])
 def test_a_number_is_typed_by_hand_however_it_is_written(tmp_path, text, is_typed):
@@ -94,7 +94,7 @@ values = [229, 286]
 
 @pytest.mark.parametrize(("text", "wrong"), [
     ("from #once[−1.9 to 20.0]~% to #once[3.4]", []), ("#once[286] of #once[229 to 286]", []), ("#once[20.1]", ["20.1"]),
-    ("#once[229 to 20]", ["229 to 20"]), ("#once[229 to 286], #once[230]", ["230"])])
+    ("#once[229 to 20]", ["229 to 20"]), ("#once[229 to 286], #once[230]", ["230"]), ("#once[five]", [])])
 def test_what_came_out_once_is_in_one_row_of_the_ledger(tmp_path, monkeypatch, text, wrong):
     monkeypatch.setattr(sources, "_content", lambda name: tomllib.loads(LEDGER, parse_float=Decimal))
     sources._ledger.cache_clear()
@@ -117,13 +117,50 @@ def test_a_section_that_names_no_file_may_give_no_number(tmp_path):
     "It gains 17.5 %.", "*17.5 %* more", "- 17.5 % more", "  #block(width: 9pt)[#set align(left); *17.5*]",
     "  place(top)[\n\n#v(9pt) of #h(9pt) 17.5\n]", '  title: "17.5 % more"', "[[17.5] of #text(size: 9pt)[9]]"])
 def test_prose_in_the_frame_of_the_paper_is_looked_at_too(tmp_path, prose):
-    """Code of the frame may have digits, and a title years."""
+    """Code of the frame may have lengths and settings, and a title years."""
     source = tmp_path / "paper.typ"
-    source.write_text(f'#set text(9pt)\n  title: "made in 2007", size: "9pt", at: (1, 2)\n{prose}\n')
+    source.write_text(f'#set text(9pt)\n  title: "made in 2007", size: "9pt", columns: (1fr, 2pt)\n{prose}\n')
     objections = sources.typed_by_hand(source)
     assert {objection.partition("'")[2].partition("'")[0] for objection in objections} in ({"17.5"}, {"17.5", "9"})
     line = 5 if "place" in prose else 3
     assert all(objection.startswith(f"paper.typ, line {line}: ") for objection in objections)
+
+
+@pytest.mark.parametrize("code", [
+    "#let n = 17", '#let n = "17"', "#let n() = 17", "#let n = (a: 17)", "#let n = 17; what now", '#show "N": "17"', "#(17)",
+    "#str(17)", "#context 17", "  17 more", '  title: "17"', "#h(1pt)17"])
+def test_a_number_in_code_of_the_frame_is_objected_to(tmp_path, code):
+    """A section could print it by its name."""
+    source = tmp_path / "template.typ"
+    source.write_text(f"#set text(9pt)\n{code}\n")
+    objections = sources.typed_by_hand(source)
+    assert [objection.partition(" is ")[0] for objection in objections] == ["template.typ, line 2: '17'"]
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.name in sources.LAYOUT],
+                         ids=lambda path: path.name)
+def test_no_number_is_typed_into_the_frame(source):
+    assert sources.typed_by_hand(source) == []
+
+
+@pytest.mark.parametrize(("code", "call"), [
+    ('#read("mine.txt")', "#read"), ('#include "mine.md"', "#include"), ('#import "mine.typ": n', "#import"),
+    ("It gains #n %.", "#n"), ("It gains #calc.pi %.", "#calc.pi"), ('#"ab".len()', "#"),
+    ('#numbers.at("x").value', "#numbers.at"), ('"so #n %"', "#n"),
+    ('#strong(read("mine.txt"))', "read("), ('#footnote[#n]', "#n"), ("#number.x", "#number.x"),
+    ('#link("https://host/a")[here], #emph[there]', None), ("`#n` // #n", None), ("#show: wide", None)])
+def test_a_section_calls_nothing_that_may_print_a_number_from_elsewhere(tmp_path, code, call):
+    source = tmp_path / "try.typ"
+    source.write_text(f'#import "../template.typ": *\n{code}\n')
+    objections = sources.typed_by_hand(source)
+    assert [objection.partition(" may ")[0] for objection in objections[:1]] == [f"try.typ, line 2: '{call}'"] * bool(call)
+
+
+@pytest.mark.parametrize("code", ['#let n = read("mine.txt")', '#include "mine.md"', '#let all = json("mine.json")'])
+def test_the_frame_reads_only_what_a_run_has_written(tmp_path, code):
+    source = tmp_path / "paper.typ"
+    source.write_text(f'#let numbers = json("generated/numbers.json")\n#include "sections/a.typ"\n{code}\n')
+    assert ["line 3: " in line for line in sources.typed_by_hand(source)] == [True]
 
 
 @pytest.fixture
