@@ -15,6 +15,7 @@ import yaml
 from study.errors import UserError
 
 LARGEST = 2.0**1023 * (2 - 2.0**-52)    # what a number can hold
+SMALLEST = 2.0**-1074
 MAX_DIGITS = 400                        # of a whole number that is read at all
 
 _NULL = re.compile(r"~|null|Null|NULL|")
@@ -50,7 +51,7 @@ def whole(text: str) -> int | None:
 
 
 def number(text: str) -> int | float | None:
-    """OverflowError beyond all bounds."""
+    """OverflowError beyond all bounds; ValueError, half a sentence, for one that is not 0 and would become 0."""
     if _INT.fullmatch(text):
         return whole(text)
     if _INFINITE.fullmatch(text):
@@ -60,6 +61,8 @@ def number(text: str) -> int | float | None:
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise OverflowError
+    if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
+        raise ValueError(f"no number nearer to 0 than {SMALLEST:.3g} can be kept")
     return value
 
 
@@ -170,6 +173,8 @@ def names_and_values(text: str, file: str) -> dict[str, Any]:
         raise UserError(f"{file} is nested too deeply; write one 'name: value' a line") from None
     except OverflowError:
         raise UserError(f"{file} holds a number beyond {LARGEST:.3g} in a list or a table; give less") from None
+    except ValueError as error:
+        raise UserError(f"{file} has a list or a table with a number that is too small: {error}; write 0 or more") from None
 
 
 def _names_and_values(loader: _Core, file: str) -> dict[str, Any]:

@@ -146,6 +146,25 @@ def test_what_cannot_be_kept_is_refused_for_its_true_reason(value, kind, message
         checked("x", value, Parameter(kind=kind))
 
 
+@pytest.mark.parametrize("kind", ["float", "any"])
+@pytest.mark.parametrize("text", ["1e-400", "-2.5E-324000", "0." + "0" * 330 + "1"])
+def test_a_number_that_would_become_0_is_refused(tmp_path, text, kind):
+    """It was read as 0. Within a list too, on the command line and in a file."""
+    with pytest.raises(UserError, match=r"'x' is '.*, but no number nearer to 0 than 4.94e-324 can be kept; mend it"):
+        checked("x", Plain(text), Parameter(kind=kind))
+    with pytest.raises(UserError, match=r"'x' is .*no number nearer to 0"):
+        checked("x", Plain(f"[1, {text}]"), Parameter(kind="list"))
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"x: {{a: {text}}}\n")
+    with pytest.raises(UserError, match=r"mine.yaml has a list or a table with a number that is too small"):
+        from_yaml(file)
+
+
+@pytest.mark.parametrize(("text", "value"), [("0e-999", 0.0), ("-0.000", 0.0), ("5e-324", 5e-324), ("0", 0)])
+def test_zero_and_the_least_number_are_read(text, value):
+    assert checked("x", Plain(text), FLOAT) == value
+
+
 @pytest.mark.parametrize("text", [HUGE, f"-{HUGE}", "9" * 5000, "1e999", "0x" + "f" * 300])
 @pytest.mark.parametrize("parameter", [INT, FLOAT, ANY], ids=lambda parameter: parameter.kind)
 def test_a_number_beyond_all_bounds_is_one_sentence(tmp_path, text, parameter):
