@@ -18,7 +18,19 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from study.errors import UserError
-from study.ingest import benchbase, clocks, filebench, iostat, mapped_csv, measured, other_tools, sysbench, tables, text
+from study.ingest import (
+    benchbase,
+    clocks,
+    filebench,
+    iostat,
+    mapped_csv,
+    measured,
+    other_tools,
+    sysbench,
+    tables,
+    text,
+    unix_iostat,
+)
 from study.ingest.fio import importer as fio
 from study.ingest.given_runs import Given
 from study.ingest.pgbench import importer as pgbench
@@ -28,7 +40,9 @@ from study.project import digest, exclusively, runs_folder, write_atomically
 from study.runs.folder import MANIFEST, manifest
 from study.words import counted
 
-IMPORTERS: tuple[ModuleType, ...] = (pgbench, sysbench, fio, zpool_iostat, iostat, filebench, benchbase, measured)
+IMPORTERS: tuple[ModuleType, ...] = (
+    pgbench, sysbench, fio, zpool_iostat, iostat, unix_iostat, filebench, benchbase, measured
+)
 FOLDER = "imported"  # below the folder of runs
 VERSION = 5  # of what is kept; a change of an importer that changes numbers raises it
 OLDER = "imported by an older version of the study, which read some outputs otherwise"
@@ -69,6 +83,11 @@ def recognised(run: Given) -> tuple[dict[ModuleType, list[Source]], list[str]]:
         for module in IMPORTERS:
             if (kind := module.kind(name, head)) is not None:
                 of_tools.setdefault(module, []).append(Source(path, name, kind))
+                passed_over += [
+                    f"{name}: its output of {other.TOOL}, beside that of {module.TOOL}; give each in a file of its own"
+                    for other in IMPORTERS
+                    if other is not module and other.kind(name, head) is not None
+                ]
                 break
         else:
             other = other_tools.whose(head)

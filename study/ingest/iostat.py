@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from study.ingest import folded, local_times, text
+from study.ingest.around import Around
 from study.ingest.reading import NO_CLOCK, Clock, Damaged, Quantity, Reading, Series, Source, refuse_several
 
 TOOL = "iostat"
@@ -61,6 +62,7 @@ for _prefix, _unit, _shown in (("kB", "KiB/s", "KiB"), ("MB", "MiB/s", "MiB"), (
         COLUMNS[f"{_prefix}_{_ends}/s"] = (f"{_name}_bandwidth", _unit, RATE)
         COLUMNS[f"{_prefix}_{_ends}"] = (f"{_name}_amount", _shown, "sum")
 TABLE = folded.Table(heading=re.compile(r"Device:?(?:\s|$)"), words=COLUMNS.keys())
+MIN_NUMBERS = 5  # of a device
 CPU = ("user", "nice", "system", "iowait", "steal", "idle")
 
 class Report(NamedTuple):
@@ -110,8 +112,12 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
     at, has_zone, cpu, in_cpu = None, False, dict[str, float](), False
     cpu_names: tuple[str, ...] = CPU
     waiting = list[str]()  # a name without its numbers
+    around = Around(reading, source, TOOL, _is_heading)
     for n, line in folded.lines(source.path, TABLE):
         words = line.split()
+        columns = [] if columns and text.is_command(line) else columns
+        if words and not columns and around.passes_over(n, line):
+            continue
         has_own_name = len(words) > len(columns)
         if waiting and (not words or words[0] in ("Device", "Device:", "avg-cpu:") or has_own_name):
             reading.refuse(source.name, n, f"the row of {waiting[0][:40]} before it is not whole")
@@ -152,11 +158,18 @@ def _of_text(reading: Reading, source: Source) -> tuple[list[Report], bool]:
         elif text.is_prompt(line):
             reading.other_lines += 1
         else:
-            reading.refuse(source.name, n, f"'{line[:40]}' is no line of iostat -x")
+            is_cut = not reports and len(words) > MIN_NUMBERS and all(map(text.NUMBER.fullmatch, words[1:]))
+            why = "it stands above the first heading, so the beginning is cut off" if is_cut else "it is no line of iostat"
+            reading.refuse(source.name, n, f"'{line[:40]}': {why}")
     if waiting:
         reading.problems.append(f"the last line of {source.name} is not whole, so the file is cut off")
     _compare_devices(reading, source, reports)
     return reports, has_zone
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line is the first one, a time or a heading. What stands between it and the next empty line is below it."""
+    return bool(HEADER.match(line) or line.startswith(("Device", "avg-cpu:")) or local_times.is_time(line.strip()))
 
 
 def _moment(reading: Reading, source: Source, n: int, shown: str) -> tuple[float | None, bool]:

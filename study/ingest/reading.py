@@ -116,6 +116,7 @@ class Series:
     clock: Clock = NO_CLOCK
     file: str = ""
     interval_s: float | None = None
+    is_shortened: bool = False  # `...` stands for some of its rows, left out by whoever sent it on
     times: array = field(default_factory=lambda: array("d"))
     values: array = field(default_factory=lambda: array("d"))
     subjects: array = field(default_factory=lambda: array("q"))

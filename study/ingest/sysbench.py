@@ -98,11 +98,13 @@ OLD_TRANSFER = re.compile(
     r"\(([\d.]+)([KMGT]?b)/sec\)"
 )
 OF_PERCENTILE = re.compile(r"\s+(?:approx\.\s+)?(\d+)(?:th)? percentile:\s+([\d.]+)(?:ms)?")
+RUNNING = re.compile(r"Running the test.*")
 SETTING = [
     (re.compile(r"Number of threads: (\d+)"), "threads"),
     (RATE, "rate"),
-    (re.compile(r"Running the test.*"), ""),
+    (RUNNING, ""),
     (re.compile(r"Doing (.*) test"), "test"),
+    (re.compile(r"Report intermediate results every (\d+) second\(s\)"), "report_interval_s"),
 ]
 LONGEST = 500  # characters of a line of an interval
 OF_11 = re.compile(r"\s+(?:events/s \(eps\):\s+|fsync:\s+IOPS=)[\d.]+")  # from 1.1 on, below Throughput
@@ -138,17 +140,23 @@ def read(sources: list[Source], scratch: Path) -> Reading:
     points: list[tuple[int, float, dict[str, tuple[float, str, str]]]] = []
     bins: list[tuple[float, float]] = []
     seen: set[str] = set()
+    prepared, is_shortened, again = False, False, 0  # line of a second banner
     is_flush = _is_flush(source)
     for n, line in text.lines(source.path):
         line = line.rstrip()
         if match := BANNER.fullmatch(line.strip()):
-            if reading.version:
-                raise Damaged(f"a second run begins in line {n}; give each run by itself")
+            again = n if seen or points else 0  # `--version` and `prepare` stand above a run, `cleanup` below it
             reading.version = match[1]
+        elif again and (RUNNING.match(line) or INTERVAL.fullmatch(line) or _is_row(line)):
+            raise Damaged(f"a second run begins in line {again}; give each run by itself")
         elif FATAL.match(line):
             reading.problems.append(f"sysbench stopped with an error in line {n}: {line[:80]}")
         elif PREPARING.match(line):
-            raise Damaged("it is of `sysbench prepare` or `cleanup`, which measure nothing; give that of `sysbench run`")
+            prepared = True
+            reading.other_lines += 1
+        elif points and "elapsed" not in seen and text.is_omission(line):
+            is_shortened = True
+            reading.other_lines += 1
         elif CHECKPOINT.fullmatch(line):
             raise Damaged(
                 f"line {n} is a report of --report-checkpoints. Each of them, the last too, is of the time since the one "
@@ -163,7 +171,9 @@ def read(sources: list[Source], scratch: Path) -> Reading:
             reading.rows += 1
         else:
             _line(reading, source, n, f" {line}" if is_flush and _is_row(f" {line}") else line, seen)
-    _finish(reading, source, points, bins, seen)
+    if prepared and not seen and not points:
+        raise Damaged("it is of `sysbench prepare` or `cleanup`, which measure nothing; give that of `sysbench run`")
+    _finish(reading, source, points, bins, seen, is_shortened)
     return reading
 
 
@@ -282,18 +292,22 @@ def _finish(
     points: list[tuple[int, float, dict[str, tuple[float, str, str]]]],
     bins: list[tuple[float, float]],
     seen: set[str],
+    is_shortened: bool,
 ) -> None:
     totals = {total.name.removeprefix("sysbench."): total.value for total in reading.totals}
     if points:
         names = {
             name: Quantity(name, unit, statistic) for *_, values in points for name, (_, unit, statistic) in values.items()
         }
-        series = Series(name="sysbench.intervals", quantities=list(names.values()), file=source.name)
+        series = Series(name="sysbench.intervals", quantities=list(names.values()), file=source.name,
+                        interval_s=reading.setting("report_interval_s") or None, is_shortened=is_shortened)
+        if is_shortened:
+            reading.missing.append(text.SHORTENED.format("lines of intervals"))
         for _, t, values in points:
             series.add(t, [values[name][0] if name in values else math.nan for name in names])
         reading.series.append(series)
         _note_a_missing_head(reading, source, [t for _, t, _ in points])
-        if "tps" in names and "transactions" in totals and "elapsed" in totals:
+        if "tps" in names and "transactions" in totals and "elapsed" in totals and not is_shortened:
             ends = [0.0, *(t for _, t, _ in points)]
             counted = sum(
                 values["tps"][0] * (end - begin)

@@ -24,8 +24,11 @@ HEAD = 2**14  # characters that tell what a file is
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-OMISSION = re.compile(r"[\[(<* ]*(?:\.{3,}|…|snip(?:ped)?|\.{2,} ?[\w ]+ ?\.{2,})[\])>* ]*", re.I)  # of whoever quotes
+OMISSION = re.compile(  # of whoever quotes
+    r"[\[(<* ]*(?:\.{3,}|…|snip(?:ped)?|truncated(?: output)?|output truncated|\.{2,} ?[\w ]+ ?\.{2,})[\])>* ]*", re.I
+)
 OMITTED = "it stands for lines that were left out, so reports are missing; give the whole output"
+SHORTENED = "{} for which `...` stands in the file; so they are not compared with the summary"
 FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*")  # of Markdown
 BEFORE = [  # what others write before each line of a tool
     re.compile(pattern)
@@ -48,7 +51,12 @@ MOST = 0.9  # of lines that are not empty: so many begin alike where somebody wr
 PROMPT = r"(?:\[[^\]]{1,80}\][\w.@:~/-]{0,80}|[\w.@:~/+()-]{0,120})\s?[$#%>❯➜](?:\s|$)"
 WITH = r"(?:\w+=\S+|sudo(?:\s+-u\s+\S+)?|time|nohup|timeout\s+\S+|stdbuf(?:\s+-\S+)+)"  # what may stand before a command
 AFTER = re.compile(r"\s*\d?(?:[|>;]|&(?!\d))")  # and what behind it
+PLACE = re.compile(r"<([\w-]+)>")  # of documents, where the reader puts a name
 WATCH = re.compile(r"\s*Every \d+[.,]\d+s: (.*?)(?:\s\s.*|\s\S+: \w{3} \w{3} .*)")  # the first line of watch's screen
+OF_SENTENCE = re.compile(
+    r".*[,.:;!?]|is|are|was|shows?|says?|gives?|reports?|prints?|and|the|with|output|of|for|on|in", re.I
+)
+PROMPT_BEFORE = re.compile(rf"\s*{PROMPT}")
 PROMPT_LINE = re.compile(rf"\s*(?:{PROMPT}.*|\^C.*)")
 
 
@@ -75,7 +83,7 @@ def _beginning(path: Path) -> str:
 
 
 def margin(path: Path) -> int:
-    """Blanks in front of all lines, which are taken off."""
+    """Blanks or tabs in front of all lines, which are taken off."""
     return _around(_beginning(path))[1]
 
 
@@ -84,8 +92,9 @@ def _around(beginning: str) -> tuple[re.Pattern[str] | None, int]:
     rows = [COLOURS.sub("", row) for row in beginning.split("\n") if row.strip() and not is_omission(row)]
     before = next((shape for shape in BEFORE if rows and sum(map(bool, map(shape.match, rows))) >= MOST * len(rows)), None)
     rows = [before.sub("", row, count=1) if before and before.match(row) else row for row in rows]
-    blanks = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip() and not is_prompt(row)), default=0)
-    return before, blanks
+    margins = [row[:len(row) - len(row.lstrip(" \t"))] for row in rows if row.strip() and not is_prompt(row)]
+    return before, next((n for n, column in enumerate(zip(*margins, strict=False)) if len(set(column)) > 1),
+                        min(map(len, margins), default=0))
 
 
 def _cleaner(beginning: str) -> Callable[[str], str] | None:
@@ -105,9 +114,11 @@ def _cleaner(beginning: str) -> Callable[[str], str] | None:
 
 def command_of(line: str, tool: str) -> list[str] | None:
     """The words after `tool`, such as "zpool iostat", in a line that is the command with or without a prompt before it."""
-    shown = WATCH.sub(r"\1", line[:500]).strip().strip("`")
+    shown = PLACE.sub(r"\1", WATCH.sub(r"\1", line[:500]).strip().strip("`"))
     match = re.fullmatch(rf"(?:{PROMPT}\s*)?(?:{WITH}\s+)*(?:\S*/)?{re.escape(tool)}(?:\s+(.*))?", shown)
-    return AFTER.split(match[1] or "")[0].split() if match else None
+    words = AFTER.split(match[1] or "")[0].split() if match else []
+    has_mark = "`" in line or bool(PROMPT_BEFORE.match(line[:500])) or bool(WATCH.match(line[:500]))
+    return words if match and (has_mark or not any(map(OF_SENTENCE.fullmatch, words))) else None
 
 
 def is_omission(line: str) -> bool:
@@ -118,6 +129,12 @@ def is_omission(line: str) -> bool:
 def is_prompt(line: str) -> bool:
     """Whether a line is of a terminal's prompt, or of ^C, and of no tool."""
     return bool(PROMPT_LINE.fullmatch(line[:500]))
+
+
+def is_command(line: str) -> bool:
+    """Whether a line is a command behind a prompt."""
+    match = PROMPT_BEFORE.match(line[:500])
+    return bool(match and line[match.end():].strip())
 
 
 def interval_of(words: list[str]) -> float | None:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from study.ingest import text
-from study.ingest.fio.units import BITS, DIRECTIONS, KIB, PHANTOM, TOGETHER, numbered
+from study.ingest.fio.units import BITS, DIRECTIONS, KIB, OF_CLIENTS, PHANTOM, TOGETHER, numbered
 from study.ingest.reading import CLOSED, NO_CLOCK, OPEN, Bin, Clock, Damaged, Histogram, Reading, Source, slug
 
 DOCUMENT = re.compile(r"^[\s\[,]*(\{)", re.MULTILINE)     # where one begins, also in a list; not within a notice
@@ -64,7 +64,7 @@ def _last_document(content: str, name: str) -> tuple[dict[str, Any], str, int]:
         documents.append(document)
         match = NEXT.match(content, end) or DOCUMENT.search(content, end)
     if isinstance(documents[-1], dict) and "client_stats" in documents[-1]:
-        raise Damaged(f"{name} is of fio --client, which joins several hosts; record each host by itself")
+        raise Damaged(OF_CLIENTS.format(name))
     if not isinstance(documents[-1], dict) or "jobs" not in documents[-1]:
         raise Damaged(f"the last JSON of {name} has no jobs")
     for earlier, later in itertools.pairwise(documents):

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from study.ingest import text
-from study.ingest.fio.units import DIRECTIONS, TOGETHER, numbered
+from study.ingest.fio.units import DIRECTIONS, OF_CLIENTS, TOGETHER, numbered
 from study.ingest.reading import Damaged, Reading, Source, slug
 
 BEGINS = re.compile(r"\s*(?:read|write|trim)\s*: (?:IOPS=|io=)")
@@ -42,6 +42,8 @@ STATUS = re.compile(r"\s*Run status group (?P<group>\d+) \(.*")
 OF_GROUP = re.compile(
     rf"\s*(?P<direction>READ|WRITE|TRIM): (?:bw=.*, )?io=(?P<moved>{SIZE})(?: \([^)]*\))?, (?P<old>aggrb=)?.*"
 )
+OF_HOSTS = re.compile(r"hostname=\S+, be=\d+, .*|<[^<>\s]+> \S+: \(g=\d+\): rw=.*")
+ALL = "All clients"  # the sum of jobs of all hosts
 MIXED = re.compile(r"\s*mixed\s*: (?:IOPS=|io=).*")
 ISSUED = re.compile(r"\s*issued\s*(?:rwts?|rwt)?\s*: total=(?:r=(\d+)/w=(\d+)(?:/[td]=(\d+))?|(\d+),(\d+),(\d+)).*")
 DISK = re.compile(r"\s*(?P<name>\S+): ios=(?P<read_ios>\d+)/(?P<write_ios>\d+),.* util=(?P<util>[\d.]+)%.*")
@@ -86,6 +88,8 @@ def read(reading: Reading, source: Source) -> None:
             if reading.version:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
             reading.version = match[1]
+        elif OF_HOSTS.fullmatch(line):
+            raise Damaged(OF_CLIENTS.format(source.name))
         elif match := STATUS.fullmatch(line):
             group, job = match["group"], None
             if group in ended and not again:
@@ -101,6 +105,8 @@ def read(reading: Reading, source: Source) -> None:
                 reading.params[f"{slug(match['name'])}.{name}"] = value
         elif match := JOB.fullmatch(line):
             of_job = match["name"], match["pid"]
+            if jobs and ALL in (match["name"], *(name for name, _ in jobs)):
+                raise Damaged(OF_CLIENTS.format(source.name))
             again = again or of_job in jobs
             jobs[of_job] = job = Job(match["name"], match["group"], int(match["error"]))
             direction = percentiles = ""

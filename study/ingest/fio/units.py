@@ -4,6 +4,7 @@ DIRECTIONS = ("read", "write", "trim")
 PHANTOM = 2**32 - 1  # group of the job that group_reporting leaves
 KIB = 1024
 TOGETHER = "reads and writes of {} are reported together (unified_rw_reporting), which is not read"
+OF_CLIENTS = "{} is of fio --client, which joins several hosts; record each host by itself"
 BITS = 6  # each power of two has 2**BITS bins in clat histograms: FIO_IO_U_PLAT_BITS
 
 

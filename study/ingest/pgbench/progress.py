@@ -16,8 +16,8 @@ LATE, TOO_LATE = 1.5, 5.0  # intervals: the first line may come late where clien
 EPOCH = 10**8  # s: a time of progress beyond this is no time since the start
 
 
-def keep(reading: Reading, source: Source, rows: list[tuple[int, dict[str, str]]]) -> None:
-    """The series of these lines: of each its number and the groups of LINE."""
+def keep(reading: Reading, source: Source, rows: list[tuple[int, dict[str, str]]], is_shortened: bool) -> None:
+    """The series of these lines: of each its number and the groups of LINE. `is_shortened`: `...` stands between them."""
     names = {
         "tps": Quantity("tps", "1/s", "rate"),
         "lat": Quantity("response.mean", "ms", "mean"),
@@ -37,7 +37,10 @@ def keep(reading: Reading, source: Source, rows: list[tuple[int, dict[str, str]]
         if is_epoch
         else Clock(None, float("inf"), "progress counts from the start of the run")
     )
-    series = Series(name=SERIES, quantities=[names[name] for name in there], clock=clock, file=source.name)
+    series = Series(name=SERIES, quantities=[names[name] for name in there], clock=clock, file=source.name,
+                    is_shortened=is_shortened)
+    if is_shortened:
+        reading.missing.append(text.SHORTENED.format("lines of progress"))
     for (n, row), t in zip(rows, times, strict=True):
         if series.times and t - (starts or 0.0) <= series.times[-1]:
             reading.refuse(source.name, n, "its time is not after that of the line before")
@@ -69,7 +72,7 @@ def compare(reading: Reading) -> None:
                 "most. Clients connected for long, or its beginning is cut off. Its transactions are not compared"
             )
             continue
-        if "processed" not in totals or not of_summary or series.interval_s is None:
+        if "processed" not in totals or not of_summary or series.interval_s is None or series.is_shortened:
             continue
         counted = sum(rate * span for rate, span in zip(rates, [ends[0] or series.interval_s, *spans], strict=True))
         slack = 0.05 * len(ends) + 0.005 * totals["processed"] + 0.1 * of_summary

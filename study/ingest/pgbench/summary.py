@@ -45,7 +45,7 @@ SETTINGS = [
         (r"query mode: (.*)", "query_mode"),
         (r"number of clients: (.*)", "clients"),
         (r"number of threads: (.*)", "threads"),
-        (r"maximum number of tries: (.*)", "max_tries"),
+        (r"(?:maximum number of tries|transaction maximum tries number): (.*)", "max_tries"),
         (r"duration: (\d+) s", "duration_s"),
         (r"number of transactions per client: (.*)", "transactions_per_client"),
         (r"partition method: (.*)", "partition_method"),
@@ -58,6 +58,7 @@ STATEMENT = [re.compile(rf"\s*(\d+\.\d+)((?:\s+\d+){{{n}}})\s+(\S.*)") for n in 
 NUMBERED = re.compile(r"\s*\d+[.,]\d+\s")
 SCRIPT = re.compile(r"SQL script (\d+): (.*)")
 SHARE = re.compile(r" - (\d+) transactions? \(([\d.]+)% of total(?:, tps = ([\d.]+))?\)")
+OF_SCRIPT = re.compile(rf"{PROCESSED}: (\d+) \(tps = ([\d.]+)\)")  # of 19, below a share that has those that failed, too
 PASSED = re.compile(
     r"starting vacuum\.\.\.(end\.)?|pgbench: (warning|hint|note).*|\s*| - weight: .*|pghost: .*|"
     r"maximum try number: .*|number of transactions below .*|.*SQL script.*"
@@ -67,12 +68,14 @@ PASSED = re.compile(
 def read(reading: Reading, source: Source) -> bool:
     """Reads standard output, standard error or both. Whether a summary is in it."""
     of_progress: list[tuple[int, dict[str, str]]] = []
+    is_shortened = False
     script, n_statement, n_counts, is_summary = "", 0, -1, False     # counts beside a statement's time; -1 above them
     for n, line in text.lines(source.path):
         line = line.rstrip() if n_counts >= 0 or line.startswith(" - ") else line.strip()
         if match := progress.LINE.fullmatch(line):
             of_progress.append((n, match.groupdict()))
             continue
+        is_shortened = is_shortened or (bool(of_progress) and not is_summary and text.is_omission(line))
         if line.startswith("progress: "):
             reading.refuse(source.name, n, "it begins as a line of progress and does not go on so")
             continue
@@ -107,7 +110,7 @@ def read(reading: Reading, source: Source) -> bool:
     if n_counts >= 0:
         text.note_a_cut(reading, source)
     if of_progress:
-        progress.keep(reading, source, of_progress)
+        progress.keep(reading, source, of_progress, is_shortened)
     if is_summary:
         absent = [name for name in ("processed", "tps") if name not in reading.printed("pgbench")]
         if "tps" in absent and "tps.with_connecting" in reading.printed("pgbench"):
@@ -120,6 +123,11 @@ def read(reading: Reading, source: Source) -> bool:
 def _line(reading: Reading, source: Source, n: int, line: str, script: str) -> None:
     """Line `n`, which is about the run or, below its heading, about `script`."""
     line = line.removeprefix(" - ") if script else line
+    if script and (match := OF_SCRIPT.match(line)):
+        reading.total(f"pgbench.{script}processed", float(match[1]), "transactions")
+        reading.total(f"pgbench.{script}tps", text.number(match[2]), "1/s")
+        reading.rows += 1
+        return
     if match := re.match(rf"{PROCESSED}: (\d+)(?:/(\d+))?", line):
         reading.total("pgbench.processed", float(match[1]), "transactions")
         if match[2]:
@@ -127,7 +135,7 @@ def _line(reading: Reading, source: Source, n: int, line: str, script: str) -> N
         reading.rows += 1
         return
     if script and (match := SHARE.match(f" - {line}")):
-        reading.total(f"pgbench.{script}processed", float(match[1]), "transactions")
+        reading.total(f"pgbench.{script}{'processed' if match[3] else 'ended'}", float(match[1]), "transactions")
         if match[3]:
             reading.total(f"pgbench.{script}tps", text.number(match[3]), "1/s")
         reading.rows += 1

@@ -23,10 +23,14 @@ def kind(name: str, head: str) -> str | None:
             return "waits"
         if words[:1] == ["req_size"] or ("sync_read" in words[:2] and "async_write" in words):
             return "sizes"
-    tabs = [row.split("\t") for row in rows if "\t" in row]
+    commands = [command for row in rows if (command := text.command_of(row, TOOL)) is not None]
+    rows = [row for row in rows if not text.is_prompt(row) and text.command_of(row, TOOL) is None]
+    has_blanks = any(text.has_option(command, "H") for command in commands)  # a page may have made them of tabs
+    of_table = [row for row in rows if "\t" in row or (has_blanks and not is_time(row))]
+    tabs = [row.split("\t") if "\t" in row else row.split() for row in of_table]
     if not tabs or any(len(row) != len(tabs[0]) for row in tabs):
         return None
-    others = [row for row in rows if "\t" not in row]
+    others = [row for row in rows if row not in of_table]
     if len(tabs[0]) - 1 in LAYOUTS and all(is_value(word) for row in tabs[:5] for word in row[1:]):
         return "table" if all(is_time(row) for row in others) else None
     bare = [re.fullmatch(r"\d+", row[0]) for row in tabs]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from study.ingest import folded, text
+from study.ingest.around import Around
 from study.ingest.reading import NO_CLOCK, Clock, Damaged, Reading, Source
 
 BYTES = {"": 1, "B": 1} | {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
@@ -20,6 +21,7 @@ TABLE = folded.Table(
     words=["alloc", "free", "read", "write", "wait", "pend", "activ", "ind", "agg", "scrub", "trim", "rebuild"],
     above=re.compile(r"\s*capacity\b|\S+\s+(?:total_wait|sync_read)\b"),
 )
+HEADINGS = ("capacity", "pool", "vdev", "latency", "req_size")
 DASHES = re.compile(r"(?=.*---)[- ]+")
 EPOCH = re.compile(r"\d{9,10}")
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -63,10 +65,10 @@ def is_value(word: str) -> bool:
 
 def is_time(line: str) -> bool:
     """Whether a line is the time of a report: seconds since 1970, or a date."""
-    return bool(EPOCH.fullmatch(line)) or _date(line) is not None
+    return bool(EPOCH.fullmatch(line)) or date(line) is not None
 
 
-def _date(line: str) -> tuple[float, str] | None:
+def date(line: str) -> tuple[float, str] | None:
     """Seconds since 1970 of a time of -T d, as if it were UTC, and its zone. None if it is none."""
     match = next((match for pattern in DATES if (match := pattern.fullmatch(line.strip()))), None)
     if match is None or match["month"] not in MONTHS:
@@ -78,6 +80,20 @@ def _date(line: str) -> tuple[float, str] | None:
     except ValueError:
         return None
     return moment.replace(tzinfo=UTC).timestamp(), match["zone"] or ""
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line is one of those above a table or a histogram."""
+    words = line.split()
+    return words[0] in HEADINGS or bool({"total_wait", "sync_read"} & set(words[:2]))
+
+
+def is_row(line: str) -> bool:
+    """Whether a line may be a time, a rule below a heading, or a row."""
+    words, shown = line.split(), line.strip()
+    return (len(words) > MIN_VALUES and all(map(is_value, words[1:]))) or any(
+        pattern.fullmatch(shown) for pattern in (DASHES, EPOCH, ANY_DATE)
+    )
 
 
 class Line(NamedTuple):
@@ -102,17 +118,18 @@ class Lines:
         shown = line.strip()
         if EPOCH.fullmatch(shown):
             return float(shown)
-        if (date := _date(shown)) is not None:
-            self.zones.add(date[1])
-            self.has_zone = self.has_zone and date[1] in ("UTC", "GMT")
-            return date[0]
+        if (seen := date(shown)) is not None:
+            self.zones.add(seen[1])
+            self.has_zone = self.has_zone and seen[1] in ("UTC", "GMT")
+            return seen[0]
         return None
 
     def lines(self) -> Iterator[Line]:
         """Lines of the file that are no times of reports, without empty ones. Raises Damaged."""
         report, at, has_data = 0, None, False
+        around = Around(self.reading, self.source, "zpool iostat", is_heading, is_row)
         for n, line in folded.lines(self.source.path, TABLE):
-            if not line.strip():
+            if not line.strip() or around.passes_over(n, line):
                 continue
             if (command := text.command_of(line, "zpool iostat")) is not None:
                 if has_data:

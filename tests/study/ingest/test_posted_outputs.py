@@ -381,7 +381,7 @@ def test_a_summary_of_pgbench_that_lost_its_lines_is_refused(bring):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("      tty            ada0             cpu\n tin  tout  KB/t tps  MB/s  us ni sy in id\n", "iostat of Solaris"),
+        ("      tty             cpu\n tin  tout  us ni sy in id\n   0     5   1  0  1  0 98\n", "iostat without devices"),
         ("  r/s   w/s  Mr/s  Mw/s ractv wactv\n 66.3  32.4   0.4   0.4   0.0   0.0\n", "vfsstat"),
         ("Total DISK READ :       6.55 M/s | Total DISK WRITE :     508.57 K/s\n", "iotop"),
         ("fio Disk Speed Tests (Mixed R/W 50/50) (Partition /dev/vda3):\n", "a script around fio"),
