@@ -44,7 +44,7 @@ IMPORTERS: tuple[ModuleType, ...] = (
     pgbench, sysbench, fio, zpool_iostat, iostat, unix_iostat, filebench, benchbase, measured
 )
 FOLDER = "imported"  # below the folder of runs
-VERSION = 5  # of what is kept; a change of an importer that changes numbers raises it
+VERSION = 6  # of what is kept; a change of an importer that changes numbers raises it
 OLDER = "imported by an older version of the study, which read some outputs otherwise"
 OK, PARTIAL = "ok", "partial"  # status of a run
 IMPOSSIBLE = (ValueError, ArithmeticError, pa.ArrowException)  # of what is no number, date or text after all

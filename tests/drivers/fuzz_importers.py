@@ -41,6 +41,14 @@ Units = cylinders of 16065 * 512 = 8225280 bytes
 """
 PARTED = "BYT;\n/dev/sda:1953525168s:scsi:512:4096:gpt:ATA X:;\n1:2048s:1050623s:1048576s:fat32:EFI:boot;\n"
 SFDISK = '{"partitiontable": {"device": "/dev/sda", "unit": "sectors", "partitions": [{"node": "sda1", "start": 2048}]}}'
+UNIX_IOSTAT = """                    extended device statistics
+    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device
+    1.5    0.0   12,0    0.0  0.0  0.0    0.0    4.7   0   1 c0t0d0
+"""
+SHORT_IOSTAT = """       ada0            cpu
+  KB/t tps  MB/s  us ni sy in id
+ 27.11  12  0.32   1  0  1  0 98
+"""
 ROWS = {"tank": list(range(31)), "  mirror": list(range(31)), "logs": [None] * 31, "  sdb": [0] * 31}
 SEEDS = {
     "pgbench": ("run.txt", [*FIXTURES.glob("pgbench/*/run.txt")]),
@@ -48,7 +56,7 @@ SEEDS = {
     "fio": ("run.json", [*FIXTURES.glob("fio/*.json"), FIXTURES / "fio/one/one.json", FIXTURES / "fio/terse.txt"]),
     "zpool": ("zpool.txt", [zpool_text.table("2.2", "lq", [ROWS, ROWS], [1795221912, 1795221913]),
                             zpool_text.waits("2.2", "tank", [("1ns", [1] * 11), ("3ns", [2] * 11)])]),
-    "iostat": ("iostat.txt", [*FIXTURES.glob("iostat/*")]),
+    "iostat": ("iostat.txt", [*FIXTURES.glob("iostat/*"), UNIX_IOSTAT, SHORT_IOSTAT]),
     "filebench": ("run.txt", ["1: 2.0: Running...\n1: 4.0: Run took 2 seconds...\n1: 4.1: Per-Operation Breakdown\n"
                               "read 4255ops/s 33.2mb/s 45.7ms/op 67us/op-cpu\n1: 4.1:\n"
                               "IO Summary: 8510 ops 4255.0 ops/s, (4255/0 r/w) 33.2mb/s, 188us cpu/op, 45.7ms latency\n"]),
