@@ -4,25 +4,27 @@ What does not change a CSV's meaning is accepted: blanks around commas, comments
 So are a comma at the end of every row, and ends of lines and the byte order mark of another system. So are columns in
 another order, and more columns than are asked for. So are semicolons or tabs in the place of commas, except from a pipe.
 """
+import csv
 import lzma
 import tarfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pandas.io.common import get_handle
 
 from study.errors import UserError
 
 CUT_OFF = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)   # besides OSError, ValueError
 MAGIC = b"PAR1"     # a Parquet file begins with these
 OTHER_SEPARATORS = ";\t"
+NEVER = "\x1f"      # separates units for machines; no column of a CSV
+LINES_AT_ONCE = 100_000
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4")
 BY_ARROW = (".zst", ".lz4")     # compressed in a way for which pandas wants further packages
 
@@ -107,11 +109,20 @@ def _refuse_blanks_of_some_rows(path: Path | str, options: dict[str, Any]) -> No
     first = pd.read_csv(_file(path), nrows=1, **options)
     if isinstance(first.index, pd.RangeIndex):      # else its first value was taken for an index
         return
-    with get_handle(_file(path), "r", encoding="utf-8-sig", compression="infer") as handles:
-        lines = (line.partition("#")[0].strip(" \r\n") for line in handles.handle)
-        rows = [line.endswith((options["sep"], f'{options["sep"]}""')) for line in lines if line]
+    rows = [has_blank for lines in _lines(path) for has_blank in
+            lines.str.endswith((options["sep"], f'{options["sep"]}""'))]
     if not all(rows[1:]):
         raise pd.errors.ParserWarning
+
+
+def _lines(path: Path | str) -> Iterator[pd.Series]:
+    """The lines without comments, blank lines apart, some at a time."""
+    one_column = {"sep": NEVER, "header": None, "names": ["line"], "usecols": [0], "dtype": str, "keep_default_na": False,
+                  "quoting": csv.QUOTE_NONE, "comment": "#", "encoding": "utf-8-sig"}
+    with pd.read_csv(_file(path), chunksize=LINES_AT_ONCE, **one_column) as parts:
+        for part in parts:
+            lines = part["line"].str.strip(" ")
+            yield lines[lines != ""]
 
 
 def _sentence(error: Exception) -> str:

@@ -100,6 +100,13 @@ def test_every_package_has_a_floor(top, text):
         assert name in (top, "model.zfs", "model.databases") or package_of(name, named), name
 
 
+def test_of_pandas_only_documented_modules_are_imported():
+    """Others change without notice. What writes tables as HTML is documented under this name."""
+    of_pandas = {name for top in PACKAGES for path in (ROOT / top).rglob("*.py") for name in imported(path, ROOT)
+                 if name.startswith("pandas.")}
+    assert {name for name in of_pandas if not name.startswith("pandas.io.formats.style.Styler")} == set()
+
+
 def test_few_arrows_between_the_packages_of_the_model():
     assert len(PACKAGES["model"]) == 8
     assert len(arrows("model", PACKAGES["model"])) <= MAX_ARROWS
