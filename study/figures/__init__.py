@@ -10,4 +10,5 @@
     07  ladders                             91  trials
 
 `predictions` has what notebooks with an ensemble share. `what_if` has two changes of 2007 that were never built, for `01`.
+`short_runs` is for sliders of `01` and `02`.
 """

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from model.zfs.vdev import recorder_columns as recorded
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, canvas
 from study.experiments.vdev_cache_2007.filebench_oltp import Runs
+from study.figures.short_runs import line_of, with_room
 
-FEW = 5      # seconds that are drawn as dots, too
 LOOKS = {"before": (BLUE, "before: every small read fills a line"), "after": (ORANGE, "after: only metadata fills")}
 
 
@@ -67,10 +67,9 @@ def throughput(runs: Runs, rates: dict[str, float]) -> Figure:
     for (variant, x), width in zip(runs.items(), (2.4, 1.2), strict=True):      # where both are the same, both are seen
         colour, label = LOOKS[variant]
         seconds = x.per_second.sum(axis=0)
-        axes.plot(np.arange(len(seconds)) + 1, seconds, "o-" if len(seconds) < FEW else "-", ms=3, lw=width, color=colour,
-                  label=label)
+        axes.plot(np.arange(len(seconds)) + 1, seconds, line_of(len(seconds)), ms=3, lw=width, color=colour, label=label)
+    with_room(axes, len(seconds))
     seconds = runs.machine.settings.duration_ns / 1e9
-    axes.set_ylim(0, None)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("reads and writes (1/s)")
     before, after = rates.values()

@@ -12,8 +12,8 @@ from model.simulations.sequential_reads.state import ACTIVITIES, COPYING, ISSUIN
 from model.zfs.vdev import recorder_columns as recorded
 from study.drawing import BLUE, GREY, ORANGE, RED, SKY, canvas
 from study.experiments.vdev_cache_2007.timeline import Timeline
+from study.figures.short_runs import line_of, with_room
 
-FEW = 5      # seconds that are drawn as dots, too
 RATES = {"before": (BLUE, "vdev cache on"), "after": (ORANGE, "vdev cache off")}
 LOOK = {COPYING: (BLUE, 1.0), ISSUING: (SKY, 1.0), WAITING: ("#D0D0D0", 0.55), STALLED: (RED, 0.55)}     # colour, height
 TIMES = [watched.BEGAN, watched.ENDED]
@@ -101,8 +101,8 @@ def throughput(table: pd.DataFrame) -> Figure:
     means = table.groupby("variant").mib_per_s.mean()
     for variant, rows in table.groupby("variant", sort=False):
         colour, label = RATES[variant]
-        axes.plot(rows.t, rows.mib_per_s, "o-" if len(rows) < FEW else "-", ms=3, color=colour, label=label)
-    axes.set_ylim(0, None)
+        axes.plot(rows.t, rows.mib_per_s, line_of(len(rows)), ms=3, color=colour, label=label)
+    with_room(axes, table.t.nunique())
     axes.set_xlabel("time (s)")
     axes.set_ylabel("read (MiB/s)")
     change = 100 * (means["after"] / max(means["before"], 1e-9) - 1)

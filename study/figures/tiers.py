@@ -3,6 +3,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from study import drawing
 from study.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, canvas
 from study.figures import in_words
 
@@ -10,6 +11,7 @@ LOOKS = {(0, 0): (GREY, "disks alone"), (1, 0): (GREEN, "with a log SSD"), (0, 1
          (1, 1): (ORANGE, "with both")}
 SMALLEST_PT, LARGEST_PT = 3.0, 8.0
 SHAPES, SHAPE_WORDS = ("o", "s"), ("dots", "squares")      # of kinds of disks, by their names
+LEAST_TICK = 250                # of a scale that doubles, in $
 APART = 1.3                     # a pool on the frontier has its parts written beside it if it is so much faster
 
 
@@ -69,8 +71,11 @@ def frontier(table: pd.DataFrame) -> Figure:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(0.28 * table.cost.min(), 1.3 * table.cost.max())
-    ticks = [250 * 2**i for i in range(8) if table.cost.min() / 2 < 250 * 2**i < 1.3 * table.cost.max()]
-    axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
+    if table.cost.min() < LEAST_TICK:
+        drawing.ratio_ticks(axes.xaxis, decades=3)
+    else:
+        ticks = [LEAST_TICK * 2**i for i in range(8) if table.cost.min() / 2 < LEAST_TICK * 2**i < 1.3 * table.cost.max()]
+        axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
     axes.minorticks_off()
     axes.set_xlabel("devices and memory ($)")
     axes.set_ylabel("transactions per second")

@@ -10,6 +10,7 @@ from study.figures import advice, exchange, ladders, vdev_cache
 from study.figures import filebench_oltp as filebench_oltp_pictures
 from study.figures import free_space as free_space_pictures
 from study.figures import sequential_reads as sequential_reads_pictures
+from study.figures import tiers as pictures
 from study.runs import sliders
 from support.pictures import edge_is_white
 
@@ -102,6 +103,28 @@ def test_an_edge_that_cuts_is_seen():
 def test_a_run_of_one_second_leaves_a_mark(draw, data):
     axes, = draw(data).axes
     assert all(line.get_marker() == "o" for line in axes.lines)
+
+
+@pytest.mark.parametrize(("draw", "data"), [CASES[1], CASES[3]])
+def test_a_mark_of_one_second_keeps_clear_of_the_ends_of_its_axes(draw, data):
+    """Time was from 0.96 to 1.04 s, and the upper end cut the mark in two."""
+    axes, = draw(data).axes
+    assert list(axes.get_xticks()) == [0, 1, 2]
+    assert axes.get_xlim() == (0, 2)
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_ylim()[1] > 1.05 * max(max(line.get_ydata()) for line in axes.lines)
+
+
+@pytest.mark.parametrize("cheapest", [8.0, 230.0, 600.0])
+def test_prices_have_ticks_where_the_cheapest_pools_are(cheapest):
+    """Below 250 $ there was none."""
+    pools = pd.DataFrame([(2, log, 0, gib, "a", 100.0 * gib, cheapest * gib**2 + 5000 * log, not log)
+                          for log in (0, 1) for gib in (1, 4)],
+                         columns=["disks", "log", "cache", "memory_gib", "disk", "tps", "cost", "best"])
+    axes, = pictures.frontier(pools).axes
+    ticks = [tick for tick in axes.get_xticks() if axes.get_xlim()[0] <= tick <= axes.get_xlim()[1]]
+    assert len(ticks) >= 2
+    assert min(ticks) < 3 * cheapest
 
 
 @pytest.mark.parametrize(("draw", "data", "key"), [(*CASES[7], "published: good"), (*CASES[9], "the largest I/O"),
