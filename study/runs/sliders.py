@@ -21,7 +21,7 @@ import ipywidgets as widgets
 import pandas as pd
 from matplotlib.figure import Figure
 
-from study import drawing
+from study import drawing, errors
 from study.errors import UserError
 from study.runs import catalogue, progress, record
 from study.runs.notebook_names import in_own_names
@@ -36,6 +36,7 @@ OLD, PICTURE = "study-old", "study-picture"
 TICK_S = 0.5
 NOTE_COLUMNS_AN_IN, NOTE_LINE_IN = 18, 0.12
 
+DIGITS = 12         # of a number that a slider gives
 N_TRIED = 100       # values of a slider of decimals that are tried for what is possible
 
 
@@ -55,7 +56,7 @@ def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], max_
     what it accepts beside the other values. Lists of choices may be `within`, too.
     """
     noted = _noted(draw, note)
-    known = catalogue.STUDY[notebook].parameters
+    known = _listed(notebook, values)
     if record.folder() is not None:
         _show_alone(simulate, noted, values, known)
         return None
@@ -64,6 +65,19 @@ def explore(notebook: str, simulate: Callable, draw: Callable[..., Figure], max_
     explorer = Explorer(notebook, simulate, noted, numbers, {name: known[name] for name in values}, values)
     explorer.offer(possible or (lambda **_: None), within)
     return explorer
+
+
+def _listed(notebook: str, values: Collection[str]) -> dict[str, Parameter]:
+    """The parameters of a notebook. UserError if it is none of the study's, or has none of such a name."""
+    if notebook not in catalogue.STUDY:
+        raise UserError(f"'{notebook}' is no notebook of the study, so nothing says how far its sliders go; "
+                        + errors.meant(notebook, catalogue.STUDY, "list it in study/runs/catalogue.py"))
+    known = catalogue.STUDY[notebook].parameters
+    for name in values:
+        if name not in known:
+            raise UserError(f"{notebook} has no parameter '{name}'; "
+                            + errors.meant(name, known, f"it has {', '.join(known)}"))
+    return known
 
 
 def _noted(draw: Callable[..., Figure], note: str) -> Callable[..., Figure]:
@@ -100,6 +114,7 @@ class Explorer(widgets.VBox):
         self.drawn_of: dict[str, Value] | None = None       # the values that the picture is of
         self.data: Any = None
         self.seconds: float | None = None       # that the last picture took
+        self.seconds_of: dict[tuple[Value, ...], float] = {}        # by values of which a picture was drawn
         self.is_setting = False
         self.controls = {name: _control(name, value, known[name]) for name, value in values.items()}
         self.reset = widgets.Button(description="Reset", icon="undo", tooltip="All values as the notebook has them")
@@ -123,7 +138,7 @@ class Explorer(widgets.VBox):
 
     def values(self) -> dict[str, Value]:
         """Of the controls, now."""
-        return {name: control.value for name, control in self.controls.items()}
+        return {name: _written(control.value) for name, control in self.controls.items()}
 
     def _set(self, values: dict[str, Value]) -> None:
         """All at once, with one redraw."""
@@ -201,7 +216,7 @@ class Explorer(widgets.VBox):
             self.status.value = f"<b>It failed: {escape(str(error))}.</b>{self._of_others()}"
             raise
         self.picture.value, self.data, self.drawn_of = png, data, values
-        self.seconds = time.perf_counter() - started
+        self.seconds = self.seconds_of[tuple(values.values())] = time.perf_counter() - started
         self._say_drawn()
 
     def _say_drawn(self) -> None:
@@ -216,18 +231,19 @@ class Explorer(widgets.VBox):
         """What the picture is of, where that is not the present values."""
         if self.drawn_of is None:
             return ""
-        others = ", ".join(f"{name} {value}" for name, value in self.drawn_of.items() if value != self.controls[name].value)
+        now = self.values()
+        others = ", ".join(f"{name} {value}" for name, value in self.drawn_of.items() if value != now[name])
         return f" <small>The grey picture is still of {escape(others)}.</small>"
 
     @contextlib.contextmanager
     def _progress(self, started: float) -> Iterator[None]:
         """Tell the time passed while something is computed; kernels leave other threads the interpreter."""
         done = threading.Event()
-        others = self._of_others()
+        others, before = self._of_others(), self.seconds_of.get(tuple(self.values().values()))
 
         def tick() -> None:
             while True:
-                self.status.value = _computing(time.perf_counter() - started, self.seconds) + others
+                self.status.value = _computing(time.perf_counter() - started, self.seconds, before) + others
                 if done.wait(TICK_S):
                     return
         thread = threading.Thread(target=tick, daemon=True)
@@ -258,11 +274,20 @@ def of_one_unit(values: Mapping[str, float], unit: str) -> pd.DataFrame:
     return pd.DataFrame([(name, value, unit) for name, value in values.items()], columns=["name", "value", "unit"])
 
 
-def _computing(passed: float, expected: float | None) -> str:
-    """A bar, the time passed and, if known, the time that the last picture took."""
-    bar = f'value="{min(passed, expected):.1f}" max="{expected:.1f}"' if expected and expected > TICK_S else ""
-    took = f", and the last took {expected:.0f} s" if expected and expected > TICK_S else ""
-    return f"<progress {bar}></progress> <small>Computing for {passed:.0f} s{took}.</small>"
+def _written(value: Value) -> Value:
+    """0.036 for 0.036000000000000004, which the step of a slider gives."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _computing(passed: float, last: float | None, before: float | None = None) -> str:
+    """A bar, the time passed, and a time to compare with: that of these values `before`, else of the `last` picture. A bar
+    that would be full moves to and fro."""
+    expected, whose = (before, "these values took") if before else (last, "the last picture took")
+    if not expected or expected <= TICK_S:
+        return f"<progress></progress> <small>Computing for {passed:.0f} s.</small>"
+    bar = f' value="{passed:.1f}" max="{expected:.1f}"' if passed < expected else ""
+    longer = "" if passed < expected else "; this one takes longer"
+    return f"<progress{bar}></progress> <small>Computing for {passed:.0f} s; {whose} {expected:.0f} s{longer}.</small>"
 
 
 def _row(control: widgets.Widget, parameter: Parameter) -> widgets.HBox:
@@ -297,5 +322,5 @@ def _slider_of_numbers(parameter: Parameter, common: dict[str, Any]) -> widgets.
         return slider
     digits = -math.floor(math.log10((high - low) / N_TRIED))
     slider = widgets.FloatSlider(min=low, max=high, step=10.0 ** -digits, readout_format=f".{max(digits, 0)}f", **common)
-    slider.of_schema = [low + (high - low) * i / N_TRIED for i in range(N_TRIED)] + [high]
+    slider.of_schema = [_written(low + (high - low) * i / N_TRIED) for i in range(N_TRIED)] + [high]
     return slider

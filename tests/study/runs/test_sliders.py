@@ -165,11 +165,47 @@ def test_the_picture_is_grey_and_time_is_told_while_it_is_computed(listed, monke
     box = sliders.explore(HERE, simulate, bars, x=1.0)
 
     def look(change):
-        if "still of x 1.0" in change.new and "the last took" in change.new and "<progress value" in change.new:
+        if "still of x 1.0" in change.new and "the last picture took" in change.new and "<progress value" in change.new:
             was_told.set()
     box.status.observe(look, names="value")
     box.controls["x"].value = 2.0
     assert seen == [(True, True)]
+
+
+@pytest.mark.parametrize(("passed", "before", "bar", "words"), [
+    (2.0, None, 'value="2.0" max="5.0"', "Computing for 2 s; the last picture took 5 s."),
+    (7.0, None, "", "Computing for 7 s; the last picture took 5 s; this one takes longer."),
+    (7.0, 250.0, 'value="7.0" max="250.0"', "Computing for 7 s; these values took 250 s.")])
+def test_a_bar_is_not_full_before_the_picture_is_there(passed, before, bar, words):
+    """A slow end of a slider showed a full bar for minutes."""
+    shown = sliders._computing(passed, 5.0, before)
+    assert words in shown
+    assert f"<progress{' ' * bool(bar)}{bar}>" in shown
+
+
+def test_values_that_were_drawn_before_say_how_long_they_took(listed, monkeypatch):
+    listed(x={"kind": "int", "low": 1, "high": 5})
+    monkeypatch.setattr(sliders, "TICK_S", 0.02)
+    box = sliders.explore(HERE, lambda x: time.sleep(0.1 * x) or [x], bars, x=3)
+    box.controls["x"].value = 1
+    statuses = []
+    box.status.observe(lambda change: statuses.append(change.new), names="value")
+    box.controls["x"].value = 3
+    assert any("these values took" in status for status in statuses)
+
+
+def test_a_slider_gives_numbers_as_they_are_written(listed):
+    """Not 0.036000000000000004."""
+    listed(x={"kind": "float", "low": 0.0, "high": 0.9})
+    drawn = []
+    box = sliders.explore(HERE, lambda x: drawn.append(x) or [x], bars, possible=lambda x: None, within=["x"], x=0.1)
+    box.controls["x"].value = 0.036000000000000004
+    assert drawn == [0.1, 0.036]
+    assert 0.036 in box.controls["x"].of_schema
+    box.simulate = lambda x: [][x]
+    with pytest.raises(TypeError):
+        box.controls["x"].value = 0.30000000000000004
+    assert "still of x 0.036." in box.status.value
 
 
 def test_a_slider_takes_only_what_is_possible_beside_the_others(listed):
@@ -292,6 +328,15 @@ def test_a_parameter_without_bounds_gets_no_slider(listed):
     listed(n={"kind": "int"})
     with pytest.raises(ValueError, match="n has no bounds"):
         sliders.explore(HERE, lambda n: [n], bars, n=1)
+
+
+@pytest.mark.parametrize(("notebook", "parameter", "message"), [
+    ("my_own", "x", r"'my_own' is no notebook of the study, .*; list it in study/runs/catalogue.py"),
+    ("90_model_vs_zf", "x", "did you mean '90_model_vs_zfs'"), (HERE, "y", f"{HERE} has no parameter 'y'; it has x")])
+def test_sliders_of_a_notebook_or_a_name_that_is_not_listed_are_refused(listed, notebook, parameter, message):
+    listed(x={"kind": "int", "low": 0, "high": 5})
+    with pytest.raises(UserError, match=message):
+        sliders.explore(notebook, lambda **_: [1], bars, **{parameter: 3})
 
 
 def test_each_notebook_that_slides_records_numbers():
