@@ -51,6 +51,7 @@ def advise(
     from study.predictions import advise as advising
     from study.predictions.predict import EXPERIMENTS, era_taken, notes, taken_by_default
     from study.runs import progress
+    database = None if database is None else advising.OTHER_NAMES.get(database, database)
     if database is not None and database not in advising.DATABASES:
         raise UserError(f"database is '{database}', but the choices are postgres, innodb and oracle; take one of these")
     of_machine = [name for name in ("hardware", "database", "draws")

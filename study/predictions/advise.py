@@ -34,6 +34,7 @@ from study.project import DATA
 
 DATABASES = {"postgres": {"kind": "postgres", "scale": 100, "clients": 16}, "innodb": {"kind": "innodb", "seconds": 600},
              "oracle": {"kind": "oracle", "clients": 32}}
+OTHER_NAMES = {"mysql": "innodb", "mariadb": "innodb", "postgresql": "postgres"}
 SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS = 8
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not",
@@ -99,7 +100,7 @@ def content_of(path: Path, database: str | None = None) -> tuple[dict, list]:
 def _kind(section: dict) -> str:
     """Of the database that a section describes."""
     kind = str(section.get("kind", "postgres"))
-    return "innodb" if kind in ("mariadb", "mysql") else kind
+    return OTHER_NAMES.get(kind, kind)
 
 
 def taken_instead(path: Path, database: str | None) -> tuple[str, ...]:

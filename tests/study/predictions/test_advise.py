@@ -277,6 +277,15 @@ def without_runs(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_runs")
+@pytest.mark.parametrize(("asked", "meant"), [("mysql", "innodb"), ("mariadb", "innodb"), ("postgresql", "postgres")])
+def test_a_database_is_asked_about_by_its_usual_name(study, tmp_path, asked, meant):
+    file = tmp_path / "mine.toml"
+    file.write_text('[pool.data]\nsheet = "savvio-10k2"\n')
+    done, same = (study("advise", "--hardware", str(file), "--database", name) for name in (asked, meant))
+    assert (done.returncode, done.stdout) == (0, same.stdout)
+
+
+@pytest.mark.usefixtures("without_runs")
 def test_what_a_prediction_notes_of_a_machine_advice_says_too(study, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('[files]\nkind = "zvol"\n[pool.data]\nsheet = "savvio-10k2"\n[database]\nkind = "mysql"\nrows = 123456\n'
