@@ -9,6 +9,6 @@
     06  exchange                            90  vdev_cache, allocator, disks
     07  ladders                             91  trials
 
-`predictions` has what notebooks with an ensemble share. `what_if` has two changes of 2007 that were never built, for `01`.
-`short_runs` is for sliders of `01` and `02`.
+`captions` makes first sentences of captions. `predictions` has what notebooks with an ensemble share. `what_if` has two
+changes of 2007 that were never built, for `01`. `short_runs` is for sliders of `01` and `02`.
 """

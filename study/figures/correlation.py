@@ -1,4 +1,4 @@
-"""Figures of `05_io_size_correlation`. Blue could explain throughput, grey is throughput in other clothes; a black diamond
+"""Figures of `05_io_size_correlation`. Blue could explain throughput, grey follows from it; a black diamond
 is what was published."""
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def ranking(analysis: Analysis, published: float | None = None) -> Figure:
     figure, axes = canvas(aspect=0.3 + 0.048 * n)
     places = np.arange(n)[::-1]
     for rows, at, colour, label in ((mine, places[1:len(mine) + 1], BLUE, "could explain it"),
-                                    (others, places[len(mine) + 1:], GREY, "throughput in other clothes")):
+                                    (others, places[len(mine) + 1:], GREY, "follows from it")):
         axes.barh(at, rows.r2, height=0.7, color=colour, alpha=0.55, label=label)
         axes.hlines(at, rows.low, rows.high, color=BLACK, lw=0.8)
     low, middle, high = analysis.best

@@ -53,7 +53,8 @@ def decomposition(table: pd.DataFrame, label: str = "operations (1/s)") -> Figur
         axes.plot([place - 1, place], [rates[place - 1]] * 2, color=GREY, lw=0.6)
     axes.plot([n - 1, n], [rates[-1]] * 2, color=GREY, lw=0.6)
     for place, rate in ((0, rates[0]), (n, rates[-1])):
-        axes.annotate(f"{rate:.0f}", (place, rate), (0, 2), textcoords="offset points", ha="center", fontsize=7)
+        axes.annotate(f"{rate:,.0f}".replace(",", "\N{THIN SPACE}"), (place, rate), (0, 2), textcoords="offset points",
+                      ha="center", fontsize=7)
     axes.set_xticks(range(n + 1), [table.state.iloc[0], *table.change.iloc[1:], table.state.iloc[-1]], fontsize=7)
     axes.set_ylim(0, rates.max() * 1.15)
     axes.set_ylabel(label)
@@ -85,7 +86,7 @@ def levels(results: pd.DataFrame, baseline: float, published: float) -> Figure:
     drawn = results[results.part == "all"]
     gain = 100 * (drawn["after/summary.rate"] / drawn["before/summary.rate"] - 1)
     for ncq, colour, name in ((True, BLUE, "NCQ"), (False, GREEN, "no NCQ")):
-        for fitted, marker, how, size, opacity in ((False, "o", "as it is", 2, 0.4), (True, "x", "fitted", 3, 1.0)):
+        for fitted, marker, how, size, opacity in ((False, "o", "unfitted", 2, 0.4), (True, "x", "fitted", 3, 1.0)):
             mine = (drawn.ncq == ncq) & (drawn.fitted == fitted)
             axes.plot(drawn["before/summary.rate"][mine], gain[mine], marker, color=colour, ms=size, alpha=opacity,
                       mew=0 if marker == "o" else 0.8, label=f"{name}, {how}")

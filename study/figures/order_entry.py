@@ -75,7 +75,7 @@ def sizes(small: pd.DataFrame, full: pd.DataFrame, labels: dict[str, str],
         if published[name] is not None:
             panel.axhline(published[name], color=BLACK, lw=0.8, ls="--")
         panel.set_title(textwrap.fill(label, WIDE), loc="left", fontsize=7)
-    figure.supxlabel("to scale", fontsize=7)
+    figure.supxlabel("to scale (simulated smaller)", fontsize=7)
     figure.supylabel("full size", fontsize=7)
     return figure
 

@@ -40,7 +40,7 @@ def stall_timeline(runs: list[Timeline], start_s: float, length_s: float = 0.3) 
         n_stalls = len(set(rows[doing == STALLED, watched.WAITED_FOR]))
         share, n_copies = (length[doing == activity] for activity in (STALLED, COPYING))
         axes.set_title(f"{run.label}\n{len(n_copies) * run.mib_per_copy:.0f} MiB copied, {n_stalls} "
-                       f"{'stall' if n_stalls == 1 else 'stalls'}, {share.sum() / (length_s * 1e3):.0%} of the time",
+                       f"{'stall' if n_stalls == 1 else 'stalls'}, {100 * share.sum() / (length_s * 1e3):.0f} % of the time",
                        loc="left", fontsize=7, pad=2)
         axes.set_ylim(0, 1)
         axes.set_yticks([])

@@ -20,8 +20,8 @@ ROWS = np.array([[0, 10 * MS, COPYING, -1], [10 * MS, 12 * MS, ISSUING, -1], [12
 def test_a_window_of_a_timeline_is_cut_counted_and_drawn():
     figure = stall_timeline([Timeline("on", ROWS), Timeline("off", ROWS[:2])], 0.005, 0.1)
     on, off = figure.axes
-    assert on.get_title(loc="left") == "on\n2 MiB copied, 2 stalls, 43% of the time"     # 28 and 15 of 100 ms
-    assert off.get_title(loc="left") == "off\n1 MiB copied, 0 stalls, 0% of the time"
+    assert on.get_title(loc="left") == "on\n2 MiB copied, 2 stalls, 43 % of the time"     # 28 and 15 of 100 ms
+    assert off.get_title(loc="left") == "off\n1 MiB copied, 0 stalls, 0 % of the time"
     drawn = sum(np.ptp(path.vertices[:, 0]) for bars in on.collections for path in bars.get_paths())
     assert drawn == pytest.approx(100)
     assert on.get_xlim() == (0, 100)
