@@ -48,9 +48,9 @@ def sentence_of_left_out(table: pd.DataFrame) -> str:
     if inferred.empty:
         return f"None of {len(table)} numbers can be inferred from all others: too few draws show these."
     inside, farthest = (inferred.outside == 1).sum(), inferred.loc[inferred.outside.idxmax()]
-    words = (f"From all others {len(inferred)} of {len(table)} numbers can be inferred. "
-             f"Of these {inside} lie in the range that is left.")
-    return words + (f" Farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
+    words = (f"From all others {len(inferred)} of {len(table)} numbers can be inferred. The draws that show the others "
+             f"leave a range for each. Of the numbers inferred {inside} lie in their range.")
+    return words + (f" The farthest outside is {farthest.number}, by a factor of {farthest.outside:.2f}."
                     if inside < len(inferred) else "")
 
 
@@ -87,11 +87,11 @@ def sentence(off: pd.DataFrame) -> str:
     """How near one draw comes to all, and what keeps it off."""
     nearest, hardest = off.loc[off.max(axis=1).idxmin()], pairs(off).iloc[0]
     alone = off.min()
-    return (f"The nearest of {len(off)} draws shows all {off.shape[1]} numbers within a factor of {nearest.max():.2f}. Its "
-            f"farthest is {_in_words(nearest.idxmax())}. Taken alone, each number has a draw within a factor of "
-            f"{alone.max():.2f}. The farthest of these is {_in_words(alone.idxmax())}. The two that come together least are "
-            f"{_in_words(hardest['first'])} and {_in_words(hardest['second'])}: no draw has both within a factor of less "
-            f"than {hardest.factor:.2f}.")
+    return (f"One of {len(off)} draws comes nearest. It shows all {off.shape[1]} printed numbers within a factor of "
+            f"{nearest.max():.2f}. Its farthest number is {_in_words(nearest.idxmax())}. Taken alone, each number has a "
+            f"draw within a factor of {alone.max():.2f}. The farthest of these is {_in_words(alone.idxmax())}. Two numbers "
+            f"come together least: {_in_words(hardest['first'])} and {_in_words(hardest['second'])}. No draw has both "
+            f"within a factor of less than {hardest.factor:.2f}.")
 
 
 def _in_words(column: str) -> str:

@@ -220,11 +220,12 @@ def trust(truths: pd.DataFrame, matched: Match) -> str:
     if len(truths) <= ENOUGH:
         return f"{len(truths)} draws are too few to try the question on machines of the model."
     as_far = (truths.nearest >= matched.of_all.min()).sum()
-    return (f"Of {len(truths)} machines of the model {truths.is_inside.sum()} have their effect in the range that their own "
-            f"numbers leave. That range is {_width(truths):.2f} times as wide as that of as many draws taken at random. To "
-            f"all numbers of such a machine the nearest other draw is off by a factor of {truths.nearest.median():.3f}. In "
-            f"95 % of cases that is {truths.nearest.quantile(0.95):.3f} at most. To those that were printed it is off by "
-            f"{matched.of_all.min():.3f}. As far off or farther are {as_far} of the {len(truths)}.")
+    return (f"Each of {len(truths)} draws was taken for the measured machine. Of these, {truths.is_inside.sum()} have their "
+            f"effect in the range that their own numbers leave. That range is {_width(truths):.2f} times as wide as one of "
+            "as many draws at random. The nearest other draw is off such a machine's numbers by a factor of "
+            f"{truths.nearest.median():.3f} in the median. It is off by {truths.nearest.quantile(0.95):.3f} at most in 95 % "
+            f"of cases. From the printed numbers the nearest draw is off by {matched.of_all.min():.3f}. Of the "
+            f"{len(truths)} machines {as_far} are as far from all others, or farther.")
 
 
 def _width(truths: pd.DataFrame) -> float:
@@ -251,13 +252,14 @@ def metrics(matched: Match, unit: str, of_trials: float) -> pd.DataFrame:
 def sentence(matched: Match, unit: str) -> str:
     """The tightest tolerance that leaves enough draws, and the nearest draw of all."""
     tightest = matched.tightest()
-    of_all = f"With the numbers after the change the nearest draw is off by a factor of {matched.of_all.min():.2f}"
+    of_all = ("If the numbers after the change count as well, the nearest draw is off by a factor of "
+              f"{matched.of_all.min():.2f}")
     if not np.isfinite(tightest):
         return f"Fewer than {ENOUGH} of {len(matched.draws)} draws show what was printed before the change. {of_all}"
     row = matched.table[matched.table["within a factor"] == tightest].iloc[0]
-    return (f"Of {len(matched.draws)} draws {row.left:.0f} show all {len(matched.before)} simulated numbers printed before "
-            f"the change within a factor of {tightest:g}. Among them the effect is {row.lowest:.0f} to {row.highest:.0f} "
-            f"{unit}. {of_all}")
+    return (f"Of {len(matched.draws)} draws {row.left:.0f} show what was printed before the change within a factor of "
+            f"{tightest:g}. That holds for all {len(matched.before)} numbers that are simulated. Among these draws the "
+            f"effect is {row.lowest:.0f} to {row.highest:.0f} {unit}. {of_all}")
 
 
 def closeness(tolerance: float) -> str:

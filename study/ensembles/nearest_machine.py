@@ -27,7 +27,7 @@ NEGLIGIBLE = 0.01       # of a number: a condition that moves none of them by so
 NO_EFFECT = f" (no effect here: under {NEGLIGIBLE:.0%})"
 LEAST = 1e-12           # of numbers whose logarithms are taken
 FRESH = 10_000          # seeds from here on took no part in any search
-OTHER = " It was looked for with the notebook's own parameters, and these are others."
+OTHER = " The search had the notebook's own parameters, and this run has others."
 HEAD = "# The machine nearest to all printed numbers, as `study sweep --waves --keep` found it: docs/sweeps.md."
 
 
@@ -162,10 +162,9 @@ def metrics(results: pd.DataFrame, effect: pd.Series, facts: pd.DataFrame, machi
 def sentence(drawn: Any, machine: Machine) -> str:
     """What was looked for, and found."""
     course = ", ".join(f"{factor:.2f}" for factor in machine.after_waves)
-    return (f"In the search the nearest of {machine.n_draws} draws showed all printed numbers within a factor of "
-            f"{machine.factor:.2f}, means over {len(machine.seeds)} seeds. The nearest single draw after the first draws "
-            f"and after each wave: {course}. The runs of that machine in this notebook have seeds "
-            "of their own, that no search has seen."
+    return (f"The search simulated {machine.n_draws} draws. The nearest of them showed all printed numbers within a factor "
+            f"of {machine.factor:.2f} (means over {len(machine.seeds)} seeds). After the first draws and after each wave "
+            f"the nearest single draw was off by: {course}. Here that machine runs again, with seeds that no search saw."
             + OTHER * (digest_of(drawn) != machine.of))
 
 

@@ -140,27 +140,28 @@ def why(case: Case) -> str:
     by_left = None if case.left is None else grade_left(case.published, case.left, case.no_effect)
     if case.left is not None and by_left is not None:
         return _why_left(case, case.left, by_left)
-    few = "" if case.left is None else f"; {_shown(case.left)}, too few to grade by"
+    few = "" if case.left is None else f". {_shown(case.left)}, too few to grade by"
     return _why_single(case) + few
 
 
 def _shown(left: Left) -> str:
     if left.draws == left.of:
-        return f"all {counted(left.of, 'draw')} count"
+        return f"All {counted(left.of, 'draw')} count"
     return f"{left.draws} of {counted(left.of, 'draw')} show the baseline within a factor of {TOLERANCE:g}"
 
 
 def _why_left(case: Case, left: Left, by_left: str) -> str:
     if left.draws == 0:
-        return f"no simulated machine has the baseline: {_shown(left)}"
+        return f"no simulated machine has the baseline. {_shown(left)}"
     if by_left == NOT_IDENTIFIED:
-        return (f"conditions that were not published decide what comes out: {left.told_by} explains "
-                f"{100 * left.share:.0f} % of its variance, and {_shown(left)}")
+        return (f"a condition that was not published decides what comes out. {left.told_by} explains "
+                f"{100 * left.share:.0f} % of its variance. {_shown(left)}")
     weak = _weaknesses(case._replace(unfitted=(left.low, left.high), draws=left.draws))
-    fact = f". Most is told by {left.told_by}: {100 * left.share:.0f} % of the variance" if left.share else ""
-    return {NOT_REPRODUCED: f"no simulated outcome meets what was published, and {_shown(left)}",
-            PREDICTED: f"what is left meets what was published, and it is narrow: {_shown(left)}",
-            CONSISTENT: f"what is left meets what was published, but {' and '.join(weak)}: {_shown(left)}"}[by_left] + fact
+    fact = f". Of all conditions {left.told_by} tells most: {100 * left.share:.0f} % of the variance" if left.share else ""
+    return {NOT_REPRODUCED: f"what the draws that count give does not meet what was published. {_shown(left)}",
+            PREDICTED: f"the range of the draws that count meets what was published, and it is narrow. {_shown(left)}",
+            CONSISTENT: ("the range of the draws that count meets what was published, but "
+                         f"{' and '.join(weak)}. {_shown(left)}")}[by_left] + fact
 
 
 def _why_single(case: Case) -> str:

@@ -58,7 +58,7 @@ def sentence(rows: pd.DataFrame, claim: str) -> str:
         return f"The {draws} draws are as good as {as_good} of equal weight. Of so few nothing is said."
     equal, by_odds = ([f"{row[f'{kind}, {end}']:.3g}" for end in ("low", "middle", "high")]
                       for kind in ("equal", "weighted"))
-    return (f"By equal odds the {draws} draws are {equal[0]} to {equal[2]}, with {equal[1]} in the middle. "
-            f"By those of sources they are {by_odds[0]} to {by_odds[2]}, with {by_odds[1]} in the middle. "
-            f"Published is {row['published']:.3g}. Below it were {row['equal, place (%)']:.0f} % of the draws, and "
-            f"{row['weighted, place (%)']:.0f} % are.")
+    return (f"With equal odds {draws} draws give {equal[0]} to {equal[2]} (5 to 95 %), and {equal[1]} in the middle. "
+            f"With the odds of sources they give {by_odds[0]} to {by_odds[2]}, and {by_odds[1]} in the middle. "
+            f"The published number is {row['published']:.3g}. With equal odds {row['equal, place (%)']:.0f} % of the draws "
+            f"lie below it. With the odds of sources {row['weighted, place (%)']:.0f} % do.")

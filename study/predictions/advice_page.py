@@ -7,8 +7,8 @@ from study import console
 from study.predictions import advise, bounds, storage_steps
 
 APART = 0.05        # of a rate; less than that is not spoken of
-MIDDLES = "TPS and gain are each the middle of all draws. So TPS need not be the present rate times the gain."
-OPEN = "open: zero is in the interval, so that nobody can say whether it gains"
+MIDDLES = "TPS and gain are each the middle (50 %) of all draws. So TPS need not be the present rate times the gain."
+OPEN = "open: the interval of the gain holds zero, so the step may gain or lose"
 
 
 def say(advice: advise.Advice, out: Console) -> None:
@@ -25,7 +25,8 @@ def say(advice: advise.Advice, out: Console) -> None:
     for row in advice.ladder.itertuples():
         rungs.add_row(row.rung, *(f"{value:,.0f}" for value in (row.low, row.tps, row.high)))
     calibrated = ", ".join(console.number(end) for end in advice.calibrated_tps)
-    out.print(f"as it is: {calibrated} TPS (5, 50, 95 %), as blind trials calibrate it. TPS below is the mechanism's own.")
+    out.print(f"as it is: {calibrated} TPS (5, 50, 95 %), widened by the error of blind trials. TPS below is without "
+              "it.")
     if advice.bound_by:
         out.print(bounds.sentence(advice.bound_by))
     out.print()

@@ -39,8 +39,8 @@ SPARE = TypeAdapter(tuple[Devices, ...])
 DRAWS = 8
 STEP_COLUMNS = ["step", "gain_low", "gain", "gain_high", "tps_low", "tps", "tps_high", "trades", "why_slower", "why_not",
                 "why_no_rung", "lines", "is_whole"]
-BEGINNING = "Runs of these hold the beginning of an interval between checkpoints alone, where images of pages are most:"
-ALL_BEGIN = ("All runs hold the beginning of an interval between checkpoints alone, where images of pages are most. "
+BEGINNING = "Runs of these steps hold only the beginning of an interval between checkpoints. Images of pages are most there:"
+ALL_BEGIN = ("All runs hold only the beginning of an interval between checkpoints. Images of pages are most there. "
              "What spares images gains less than is shown.")
 
 
@@ -204,7 +204,7 @@ def _why_no_rung(step: Step, gain: pd.Series) -> str:
     """Of a step that gains by itself; "" if it can be one."""
     if not is_safe(step):
         return "it trades safety, which is left to you"
-    return "" if ladder.sign(gain) > 0 else "it may gain nothing: zero is in its interval"
+    return "" if ladder.sign(gain) > 0 else "it may gain nothing: the interval of its gain holds zero"
 
 
 def slower(table: pd.DataFrame) -> list[str]:

@@ -265,7 +265,7 @@ def words(draws: dict[int, Draw], cannot: dict[int, Refused]) -> str:
         sentences.append(f"Of an older model {_are(older)}; {MAKER.format(N_DRAWS)} makes them anew.")
     if elsewhere:
         sentences.append(f"Under Python {TODAY} nobody can tell whether the model is still that of {_listed(elsewhere)}.")
-    sentences.append(f"Grades are of {N_DRAWS} draws at full size, from the least to the most. The cycle is graded to scale."
+    sentences.append(f"Grades take {N_DRAWS} draws at full size, from the least to the most. The cycle is graded to scale."
                      if is_complete(draws) else f"Grades are to scale until all {N_DRAWS} are there, of today's model.")
     return " ".join(sentences)
 
@@ -284,9 +284,10 @@ def sentence(both: Pairs) -> str:
     for name in (REDUCTION, GAIN):
         ranges[name] = [f"{of_size[name].min():.0f} to {of_size[name].max():.0f}" for of_size in (both.full, both.small)]
     joint = [int((of_size[JOINT] >= 1).sum()) for of_size in (both.full, both.small)]
-    return (f"At full size the {n} are {ranges[REDUCTION][0]} % steadier, and to scale {ranges[REDUCTION][1]} %. They gain "
-            f"{ranges[GAIN][0]} % at full size, and {ranges[GAIN][1]} % to scale. The joint fact shows in {joint[0]} "
-            f"of them at full size, and in {joint[1]} to scale.")
+    return (f"These {n} machines gain {ranges[GAIN][0]} % at full size, and {ranges[GAIN][1]} % to scale. Their runs vary "
+            f"{ranges[REDUCTION][0]} % less at full size, and {ranges[REDUCTION][1]} % less to scale. The joint fact is "
+            f"eight blocks in a good write and two in a bad one. It shows in {joint[0]} of them at full size, and in "
+            f"{joint[1]} to scale.")
 
 
 def table(both: Pairs) -> pd.DataFrame:

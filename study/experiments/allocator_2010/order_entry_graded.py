@@ -67,5 +67,5 @@ def verdict(scores: pd.DataFrame, claim: str) -> str:
     shown = f"{score['left, low']:.0f} to {score['left, high']:.0f} %" if unit == "%" else (
         f"{score['left, low']:.2f} to {score['left, high']:.2f}")
     return f"{score['grade']}: {printed}, simulated {shown} " + (
-        f"in {score['draws left']:.0f} draws at full size (to scale the grade would be *{score[TO_SCALE]}*)"
+        f"in {score['draws left']:.0f} draws at full size (simulated to scale the grade would be *{score[TO_SCALE]}*)"
         if is_full_size else "to scale")

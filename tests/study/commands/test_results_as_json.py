@@ -148,8 +148,9 @@ def test_the_page_of_a_claim_that_was_simulated_has_its_intervals_and_the_reason
     assert "conditions that were not published decide what comes out: 0.9 to 1.5" in shown
 
 
-REASONS = {"conditions that": grading.NOT_IDENTIFIED, "no simulated": grading.NOT_REPRODUCED, "the interval meets what was "
-           "published only": grading.CONSISTENT, "it is narrow": grading.PREDICTED, ", but ": grading.CONSISTENT}
+REASONS = {"not published decide": grading.NOT_IDENTIFIED, "no simulated": grading.NOT_REPRODUCED,
+           "does not meet": grading.NOT_REPRODUCED, "the interval meets what was published only": grading.CONSISTENT,
+           "it is narrow": grading.PREDICTED, ", but ": grading.CONSISTENT}
 
 
 def test_the_reason_is_that_of_the_grade():

@@ -27,9 +27,10 @@ def test_all_is_never_nearer_than_a_pair_and_a_pair_than_one_alone():
 
 def test_it_is_told_in_words():
     words = at_once.sentence(OFF)
-    assert "The nearest of 3 draws shows all 3 numbers within a factor of 2.00. Its farthest is b of x." in words
+    assert words.startswith("One of 3 draws comes nearest. It shows all 3 printed numbers within a factor of 2.00. ")
+    assert "Its farthest number is b of x." in words
     assert "each number has a draw within a factor of 1.00. The farthest of these is a of x." in words
-    assert "come together least are b of x and c of y: no draw has both within a factor of less than 2.00" in words
+    assert "come together least: b of x and c of y. No draw has both within a factor of less than 2.00" in words
     assert at_once.table(OFF)["nearest to all"].tolist() == [1.2, 2.0, 1.5]
 
 

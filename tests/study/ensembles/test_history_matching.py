@@ -129,7 +129,7 @@ def test_the_nearest_draw_is_told_whole_and_how_far_it_is_off(draws):
     assert numbers["matched.tightest"] == pytest.approx(5)
     assert numbers["matched.within-5-percent-lowest"] == effect[farthest <= 1.05].min()
     sentence = history_matching.sentence(matched, "%")
-    assert sentence.startswith(f"Of 400 draws {len(matched.within(1.05))} show all 1 simulated numbers")
+    assert sentence.startswith(f"Of 400 draws {len(matched.within(1.05))} show what was printed")
 
 
 def test_of_too_few_draws_that_is_said(results):
@@ -180,7 +180,7 @@ def test_a_machine_of_another_kind_is_farther_from_all_than_they_are_from_each_o
     matched = history_matching.Match(draws, facts[:1], facts, of_all, of_all, pd.DataFrame())
     truths = history_matching.each_as_truth(matched, draws["after/rate"])
     assert (history_matching.metrics_of_trust(truths, matched).set_index("name").value["matched.truths-as-far"]) == 0
-    assert "As far off or farther are 0 of the 30" in history_matching.trust(truths, matched)
+    assert "Of the 30 machines 0 are as far from all others" in history_matching.trust(truths, matched)
     runs = history_matching.each_run_left_out(matched, "rate").set_index("run")
     assert runs.outside["after"] == pytest.approx(149.95 / 105.17, abs=0.01)     # the nearest to 100 within 5 %
     assert runs.left["before"] == 30       # no draw is near to 150

@@ -231,7 +231,7 @@ def test_all_draws_of_today_are_what_grades_are_of(complete):
     assert not {"after/cycle.skewness", "finer", "group_scale"} & set(full)
     assert {"layout", "pool_fill", "age", "n_disks"} <= set(full)
     assert order_entry_full_draws.words(order_entry_full_draws.read(complete), {}).endswith(
-        "Grades are of 20 draws at full size, from the least to the most. The cycle is graded to scale.")
+        "Grades take 20 draws at full size, from the least to the most. The cycle is graded to scale.")
 
 
 @pytest.mark.parametrize("changed", [{"code": "of another day"}, {"calls": "another case"}])
@@ -369,5 +369,6 @@ def test_r_squared_is_graded_at_full_size_too_and_each_verdict_says_so(complete)
     assert "in 20 draws at full size" in order_entry_graded.verdict(scores, "lutz-r2")
     of_04 = grades_at_full_size.scores(results, "04_oltp_gain", full)
     joint = order_entry_graded.verdict(of_04, "aggregation-joint")
-    assert ": 1 or more shows the joint fact, simulated 0.75 to 2.00 in 20 draws at full size (to scale the grade" in joint
+    assert (": 1 or more shows the joint fact, simulated 0.75 to 2.00 in 20 draws at full size (simulated to scale the grade"
+            ) in joint
     assert "full size" not in order_entry_graded.verdict(of_04, "lutz-cycle")

@@ -16,9 +16,9 @@ def drawn(*values):
 
 
 @pytest.mark.parametrize(("by_age", "draws", "where"), [
-    ((0.4, -0.5, 0.8), (0.0, -0.2, 0.6), "again and again, appear nowhere: "),
-    ((0.4, 1.3, 0.8), (0.0, -0.2, 0.6), "appear by best guess after 0.5 turnovers: "),
-    ((0.4, 1.5, 0.8), (1.2, 0.0, 0.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws: ")])
+    ((0.4, -0.5, 0.8), (0.0, -0.2, 0.6), "sudden returns appear nowhere. "),
+    ((0.4, 1.3, 0.8), (0.0, -0.2, 0.6), "appear by best guess after 0.5 turnovers. "),
+    ((0.4, 1.5, 0.8), (1.2, 0.0, 0.6), "appear by best guess after 0.5 turnovers and in 1 of 3 draws. ")])
 def test_the_cycle_is_where_changes_are_skewed_enough(by_age, draws, where):
     sentence = order_entry_sentences.cycle(cycles(*by_age), drawn(*draws), 1.2)
     assert where in sentence
@@ -31,8 +31,9 @@ def test_a_change_stands_out_if_no_seed_says_otherwise():
         ("old", (0, 0)), ("worse", (-130, -110)), ("bad", (-60, -40)), ("mixed", (-50, 1)), ("good", (60, 80)),
         ("all-coded", (80, 90))) for seed, reduction in enumerate(both)], columns=["key", "label", "seed", "reduction"])
     assert order_entry_sentences.ablation(steps).startswith(
-        "Alone, and in every seed, runs vary more with *WORSE* (by 120 %), *BAD* (by 50 %); less with *GOOD* (by 70 %). ")
-    assert "vary more with none; less with none" in order_entry_sentences.ablation(steps[steps.key == "mixed"])
+        "Some changes alone act on the variability in the same way under every seed. Runs vary more with *WORSE* (by "
+        "120 %), *BAD* (by 50 %). They vary less with *GOOD* (by 70 %). ")
+    assert "vary more with none. They vary less with none." in order_entry_sentences.ablation(steps[steps.key == "mixed"])
 
 
 def test_published_changes_are_nearest_somewhere_and_between_levels():
@@ -42,5 +43,6 @@ def test_published_changes_are_nearest_somewhere_and_between_levels():
                             ("layout", "layout", "stripe", False, 30.0, 80.0)],
                          columns=["factor", "label", "level", "is_number", "gain", "reduction"])
     assert order_entry_sentences.over_unpublished(table, (50.0, 70.0)) == (
-        "+50 % is nearest with disks 22 (+49 %), and lies between disks 22 and 88; "
-        "-70 % is nearest with layout raidz2 (-71 %), and lies between no two neighbouring numbers")
+        "A gain of +50 % is published. Nearest to it is disks 22 (+49 %). Lines cross it between disks 22 and 88. "
+        "A change of variability of -70 % is published. Nearest to it is layout raidz2 (-71 %). No line crosses it between "
+        "two neighbouring numbers")
