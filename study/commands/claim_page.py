@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INTERVALS = {"unfitted": "simulated", "fitted": "one constant fitted", "left": "near the baseline"}
 OF_SIZES = {"unfitted": "simulated to scale", "fitted": "one constant fitted", "left": "graded, at full size"}
+TO_SCALE = ("04_oltp_gain", "05_io_size_correlation")      # notebooks whose ensembles are of smaller machines
 OF_BASELINE = "of the draws that show the baseline, if twenty do; their range comes with a run"
 ENDS = ("low", "middle", "high")
 BESIDE = {"by single changes": "by_single_changes", "with the model's own error": "with_own_error"}   # other grades
@@ -134,8 +135,11 @@ def in_words(content: dict[str, Any]) -> dict[str, str]:
 
 
 def _name(content: dict[str, Any], kind: str) -> str:
-    """Of an interval. Where draws at full size are those that are left, the others are to scale."""
-    return OF_SIZES[kind] if content["full_size"] else INTERVALS[kind]
+    """Of an interval. Where draws at full size are those that are left, the others are to scale. Where a notebook simulates
+    to scale and no draw at full size counts, as for the cycle, all are."""
+    if content["full_size"]:
+        return OF_SIZES[kind]
+    return OF_SIZES[kind] if kind == "unfitted" and content["notebook"] in TO_SCALE else INTERVALS[kind]
 
 
 def _ends(interval: list[float | None], unit: Any, draws: int | None) -> str:

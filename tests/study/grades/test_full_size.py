@@ -26,11 +26,12 @@ def test_a_record_says_of_which_size_the_draws_are(runs, notebook, size, is_full
     assert row == (is_full_size, -3.0, 150.0)
 
 
-@pytest.mark.parametrize(("is_full_size", "kind", "name"), [
-    (True, "left", "graded, at full size"), (True, "unfitted", "simulated to scale"), (False, "unfitted", "simulated"),
-    (False, "left", "near the baseline")])
-def test_the_page_of_a_claim_says_what_is_at_full_size(is_full_size, kind, name):
-    assert claim_page._name({"full_size": is_full_size}, kind) == name
+@pytest.mark.parametrize(("is_full_size", "notebook", "kind", "name"), [
+    (True, "04_oltp_gain", "left", "graded, at full size"), (True, "04_oltp_gain", "unfitted", "simulated to scale"),
+    (False, "04_oltp_gain", "unfitted", "simulated to scale"), (False, "01_vdev_cache_oltp", "unfitted", "simulated"),
+    (False, "04_oltp_gain", "left", "near the baseline")])
+def test_the_page_of_a_claim_says_what_is_at_full_size(is_full_size, notebook, kind, name):
+    assert claim_page._name({"full_size": is_full_size, "notebook": notebook}, kind) == name
 
 
 def test_a_page_without_a_run_has_the_range_that_gave_the_grade(runs, study):
