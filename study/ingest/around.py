@@ -51,6 +51,11 @@ class Around:
             is_below = is_below or text.is_command(line)
         return 1
 
+    def takes_back(self, n: int) -> None:
+        """Line `n` was no text: it belongs to the heading below it, as names of disks do."""
+        if self.below is not None and self.below[0] == n:
+            self.below = None
+
     def passes_over(self, n: int, line: str) -> bool:
         """Whether a line is none of the tool's. A row below text refuses that text."""
         if n < self.first:

@@ -132,8 +132,9 @@ def _reports(reading: Reading, source: Source) -> tuple[list[Report], bool]:
         elif set(words) <= {"tty", "cpu"}:
             table, above = Table(), words
             reading.other_lines += 1
-        elif not _is_machine(words) and (is_prose(line) or not table.order) and around.passes_over(n, line):
+        elif not _is_machine(words) and (is_prose(line) or not table.order) and _passes_over(around, n, line):
             above = words if not text.is_prompt(line) else above
+            table = Table()     # what stands below text is no row of the heading above it
         elif (command := text.command_of(line, "iostat")) is not None:
             if reports:
                 raise Damaged(f"a second run begins in line {n} of {source.name}; give each run by itself")
@@ -162,6 +163,12 @@ def _reports(reading: Reading, source: Source) -> tuple[list[Report], bool]:
             above = words
             _unless_a_heading(reading, source, n, words)
     return [report for report in reports if report.disks], is_short
+
+
+def _passes_over(around: Around, n: int, line: str) -> bool:
+    if _is_heading(line):
+        around.takes_back(n - 1)
+    return around.passes_over(n, line)
 
 
 def _unless_a_heading(reading: Reading, source: Source, n: int, words: list[str]) -> None:
@@ -241,10 +248,23 @@ def _interval(words: list[str], is_bsd: bool) -> float | None:
     """Seconds between reports. On FreeBSD and macOS `-w` has them, else they are 1. Those behind `-c` and `-n` are none."""
     if not is_bsd:
         return text.interval_of(words)
-    if "-w" in words[:-1]:
-        return text.interval_of(words[words.index("-w") + 1:])
-    given = text.interval_of([word for i, word in enumerate(words) if not i or words[i - 1] not in ("-c", "-n")])
-    return given or (1.0 if "-c" in words else None)
+    if (wait := _behind(words, "w")) is not None:
+        return text.interval_of([wait])
+    given = text.interval_of([word for i, word in enumerate(words) if not i or not re.fullmatch(r"-\w*[cn]", words[i - 1])])
+    return given or (1.0 if _behind(words, "c") else None)
+
+
+def _behind(words: list[str], letter: str) -> str | None:
+    """What stands behind an option or a group of options that ends in a letter."""
+    return next((word for option, word in itertools.pairwise(words) if re.fullmatch(rf"-\w*{letter}", option)), None)
+
+
+def _n_asked_for(words: list[str], is_bsd: bool) -> int:
+    """How many reports the command asks for; 0 where it does not say."""
+    numbers = [word for word in words if word.isdecimal()]
+    count = _behind(words, "c") if is_bsd else None
+    count = count or (numbers[-1] if len(numbers) > 1 else None)
+    return int(count) if count is not None and count.isdecimal() else 0
 
 
 def _keep(reading: Reading, source: Source, reports: list[Report]) -> None:
@@ -254,7 +274,11 @@ def _keep(reading: Reading, source: Source, reports: list[Report]) -> None:
     command = str(reading.params.get("command", "")).split()
     if len(generation) > 1 and not text.has_option(command, "z"):
         reading.warnings.append("devices come and go, as -z has them, or reports are not whole")
-    if len(reports) == 1:
+    n_asked_for = _n_asked_for(command, _is_bsd(reports))
+    if n_asked_for > len(reports):
+        reading.warnings.append(f"{len(reports)} of {n_asked_for} reports are here; the first is taken for that since the "
+                                "machine started, which it is not if the beginning is missing")
+    elif len(reports) == 1:
         reading.warnings.append("there is a single report, which is taken for one of the time since the machine started")
     else:
         reading.warnings.append("the first report is kept apart: it is of the time since the machine started")
@@ -276,14 +300,17 @@ def _keep(reading: Reading, source: Source, reports: list[Report]) -> None:
     reading.params["reports"] = len(reports)
 
 
+def _is_bsd(reports: list[Report]) -> bool:
+    return any({"qlen", "KB/t"} & columns.keys() for columns in reports[0].disks.values())
+
+
 def _times(reading: Reading, reports: list[Report]) -> tuple[list[float], Clock]:
     stamps = [report.at for report in reports if report.at is not None]
     if len(stamps) == len(reports):
         if any(later <= earlier for earlier, later in itertools.pairwise(stamps)):
             raise Damaged("times of its reports do not go forward")
         return [at - stamps[0] for at in stamps], Clock(stamps[0], 1.0, f"{text.LOCAL} of -T, whole seconds")
-    is_bsd = any({"qlen", "KB/t"} & columns.keys() for columns in reports[0].disks.values())
-    interval = _interval(str(reading.params.get("command", "")).split(), is_bsd)
+    interval = _interval(str(reading.params.get("command", "")).split(), _is_bsd(reports))
     if interval is not None:
         reading.missing.append(f"times of the reports; they are {interval:g} s apart, as the command says")
     else:

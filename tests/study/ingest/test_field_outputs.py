@@ -316,3 +316,49 @@ def test_short_tables_of_freebsd_and_macos(bring, text, disk, values, cpu):
 def test_iostat_of_other_systems_that_is_not_whole_says_why(bring, text, says):
     with pytest.raises(UserError, match=says):
         bring("iostat.txt", text)
+
+
+SHORT = {  # the lines above the numbers, and a row
+    "macOS": ("              disk0       cpu    load average\n    KB/t  tps  MB/s  us sy id   1m   5m   15m\n",
+              "   20.00   {}  1.00   1  1 98  1.0  1.0  1.0\n"),
+    "FreeBSD": ("       tty            ada0             ada1             cpu\n"
+                " tin  tout  KB/t tps  MB/s   KB/t tps  MB/s  us ni sy in id\n",
+                "   0     9 20.00  {}  0.99  20.00   7  0.14   1  0  1  0 98\n"),
+    "two disks alone": ("          disk0           disk1\n    KB/t  tps  MB/s     KB/t  tps  MB/s\n",
+                        "   20.00   {}  1.00    20.00   7  0.14\n"),
+}
+
+
+@pytest.mark.parametrize("system", SHORT)
+def test_a_short_table_prints_its_heading_again_on_each_screen(bring, system):
+    heading, row = SHORT[system]
+    run = bring("iostat.txt", heading + row.format(50) + row.format(51) + heading + row.format(52))
+    rates = run.sql("SELECT DISTINCT t, value FROM observations WHERE run_id = $1 AND name = 'requests' AND value >= 50 "
+                    "ORDER BY t")
+    assert rates == [(0, 50), (1, 51), (2, 52)]
+
+
+@pytest.mark.parametrize("system", SHORT)
+def test_rows_below_text_are_not_of_the_table_above_it(bring, system):
+    """They may be of another run, or of another disk."""
+    heading, row = SHORT[system]
+    with pytest.raises(UserError, match=r"is no row of the heading above it"):
+        bring("iostat.txt", heading + row.format(50) + "After I switched the SSD it was:\n" + row.format(60))
+    with pytest.raises(UserError, match=r"stands between reports, which may be of two runs"):
+        bring("iostat.txt", heading + row.format(50) + "After I switched the SSD it was:\n" + heading + row.format(60))
+
+
+def test_devices_below_text_are_not_of_the_report_above_it(bring):
+    lines = FREEBSD[0].splitlines(keepends=True)
+    with pytest.raises(UserError, match=r"is no row of the heading above it"):
+        bring("iostat.txt", "".join([*lines, "The other machine shows much less:\n", lines[-1]]))
+
+
+def test_a_beginning_that_is_missing_is_told(bring):
+    run = bring("iostat.txt", f"# iostat -xn 5 9\n{''.join(SOLARIS)}")
+    assert any(warning.startswith("2 of 9 reports are here") for warning in run.tool["warnings"])
+
+
+def test_what_stands_behind_c_in_a_group_of_options_is_the_count(bring):
+    run = bring("iostat.txt", f"% iostat -xc 2\n{''.join(FREEBSD)}")
+    assert {t for _, t, *_ in of_reads(run)} == {0, 1}
