@@ -38,14 +38,14 @@ ALLOWED = re.compile(rf"{GIVEN.pattern}|{ONCE.pattern}" r"|#(?:number|unit|claim
                      r"|`(?![^`]*(?<![\w./-])\d[\d.,]*(?!\w))[^`]*`|(?<!:)//[^\n]*|@[\w-]+|<[\w-]+>")
 # What a section may call: functions of the template whose numbers come from the store, and how Typst sets what is written.
 CALLED = ("number unit claim picture given once graded simulated of-trials of-ratios pairs triples quadruples all-claims "
-          "footnote emph strong link cite ref quote sub super underline h v linebreak pagebreak colbreak").replace(" ", "|")
+          "footnote emph strong link cite ref quote sub super underline linebreak pagebreak colbreak").replace(" ", "|")
 FILES = r"\b(?:read|csv|json|toml|yaml|xml|cbor|plugin|image|eval)\((?!\"generated/)"
-CALLS = re.compile(rf"#(?!(?:{CALLED})(?![\w.-])|show: wide$)[\w.-]*|{FILES}|\.[a-z]+\(|\b(?:calc|sys|sym)\.[a-z]")
+CALLS = re.compile(rf"(?<!\\)#(?!(?:{CALLED})(?![\w.-])|show: wide$)[\w.-]*|{FILES}|\.[a-z]+\(|\b(?:calc|sys|sym)\.[a-z]")
 # What may stand as digits in the frame's code: lengths, settings with these names, what is compared, a character's code.
 FRAME = re.compile(r"\b\d[\d.]*(?:pt|em|cm|mm|fr|deg)\b|\b(?:width|height|columns|step|digits): \d+%?|"
                    r"\bnumbering: \"[\d.]+\"|[<>]=? \d+|\brange\(0|\bstart \+ \d|\\u\{\w+\}|"
                    r"\b(?:19|20)\d\d\b|\"\d\d_[a-z]\w*/\"")
-FRAME_FILES = re.compile(rf"{FILES}|" r"#(?:include|import) (?!\"(?:sections/[\w-]+|template)\.typ\")")
+FRAME_FILES = re.compile(rf"{FILES}|" r"\b(?:include|import)\b(?! \"(?:sections/[\w-]+|template)\.typ\")")
 COMMENT = re.compile(r"(?<!:)//[^\n]*")
 UNREAD = re.compile(rf'`[^`]*`|{COMMENT.pattern}|^#import "\.\./template\.typ": \*$')
 COUNTS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -99,6 +99,9 @@ def typed_by_hand(source: Path) -> list[str]:
                 "result with #given[…], and what the ledger has with #once[…]"
                 for place, line in (_prose_of_layout(source) if source.name in LAYOUT else _lines(source))
                 for digits in DIGITS.findall(ALLOWED.sub("", line))]
+    in_prose += [f"{place}: '{word}' is a number that cannot be looked up. Write it in plain digits"
+                 for place, line in _lines(source) for macro in (GIVEN, ONCE) for inside in macro.findall(line)
+                 for word in DIGITS.findall(inside) if not NUMBER.search(word)]
     in_code = _code_of_layout(source) if source.name in LAYOUT else _calls(source)
     named = {objection.partition(": ")[0] for objection in in_prose}
     return in_prose + [objection for objection in in_code if objection.partition(": ")[0] not in named]
@@ -171,7 +174,7 @@ def not_in_ledger(source: Path) -> list[str]:
         return []
     return [f"{place}: #once[{once}] is in no row of data/{LEDGER}; mend it, or write the row"
             for place, line in _lines(source) if not line.startswith("//") for once in ONCE.findall(line)
-            if not any(numbers_of(once) <= row for row in _ledger(_decimals(once)))]
+            if not (numbers_of(once) and any(numbers_of(once) <= row for row in _ledger(_decimals(once))))]
 
 
 def _decimals(text: str) -> int:

@@ -33,7 +33,9 @@ def test_a_number_typed_by_hand_is_objected_to(tmp_path):
     ("It gains -23 %.", True), ("It gains −23 %.", True), ("It gains $23 %$.", True), ("It gains `23` %.", True),
     ("It gains ½ more.", True), ("It gains twenty-three %.", True), ("It gains One per cent.", True),
     ("It gains ²³ %.", True), ("It takes forty-two of them.", True), ("It gains Seventyfold.", True),
-    ("It gains ② or Ⅻ more.", True), ("It gains `17 %`.", True), ("It is ten-fold.", True), ("R² of four folders.", False),
+    ("It gains ② or Ⅻ more.", True), ("It gains `17 %`.", True), ("It gains #once[twenty-three %].", True),
+    ("It gains #given[²³ %].", True), ("See issue \\#n, and #given[five] more.", False),
+    ("It is ten-fold.", True), ("R² of four folders.", False),
     ("See https://host/a and 23 of them.", True), ("#let gain = 23", True), ("RAID-5 with `fsync2` and SHA-256.", False),
     ("Each of two disks, one of ten.", False), ("// 23", False)])
 def test_a_number_is_typed_by_hand_however_it_is_written(tmp_path, text, is_typed):
@@ -94,7 +96,7 @@ values = [229, 286]
 
 @pytest.mark.parametrize(("text", "wrong"), [
     ("from #once[−1.9 to 20.0]~% to #once[3.4]", []), ("#once[286] of #once[229 to 286]", []), ("#once[20.1]", ["20.1"]),
-    ("#once[229 to 20]", ["229 to 20"]), ("#once[229 to 286], #once[230]", ["230"]), ("#once[five]", [])])
+    ("#once[229 to 20]", ["229 to 20"]), ("#once[229 to 286], #once[230]", ["230"]), ("#once[five]", ["five"])])
 def test_what_came_out_once_is_in_one_row_of_the_ledger(tmp_path, monkeypatch, text, wrong):
     monkeypatch.setattr(sources, "_content", lambda name: tomllib.loads(LEDGER, parse_float=Decimal))
     sources._ledger.cache_clear()
