@@ -132,7 +132,8 @@ def _reports(reading: Reading, source: Source) -> tuple[list[Report], bool]:
         elif set(words) <= {"tty", "cpu"}:
             table, above = Table(), words
             reading.other_lines += 1
-        elif not _is_machine(words) and (is_prose(line) or not table.order) and _passes_over(around, n, line):
+        elif (not (_is_machine(words) or _is_named_last(words, table)) and (is_prose(line) or not table.order)
+              and _passes_over(around, n, line)):
             above = words if not text.is_prompt(line) else above
             table = Table()     # what stands below text is no row of the heading above it
         elif (command := text.command_of(line, "iostat")) is not None:
@@ -186,6 +187,11 @@ def _is_numbers(words: list[str]) -> bool:
 def _is_machine(words: list[str]) -> bool:
     """Whether a line is of a table of the processors, which stands above that of the devices."""
     return set(words) <= MACHINE.keys() | {"cpu", "tty"} or _is_numbers(words)
+
+
+def _is_named_last(words: list[str], table: Table) -> bool:
+    """Whether a line is a row whose device stands behind its numbers, with blanks in its name or not."""
+    return table.is_last and len(words) > len(table.columns) and _is_numbers(words[:len(table.columns)])
 
 
 def _table(words: list[str], above: list[str], n: int) -> Table | None:

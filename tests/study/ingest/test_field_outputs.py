@@ -359,6 +359,11 @@ def test_a_beginning_that_is_missing_is_told(bring):
     assert any(warning.startswith("2 of 9 reports are here") for warning in run.tool["warnings"])
 
 
+def test_a_name_of_many_words_is_no_text(bring):
+    run = bring("iostat.txt", "".join(report.replace("nas:/export/home", "nas:/vol/My Big Share") for report in SOLARIS))
+    assert len(run.sql("SELECT DISTINCT subject FROM observations WHERE run_id = $1 AND subject LIKE '%My Big Share'")) == 1
+
+
 def test_what_stands_behind_c_in_a_group_of_options_is_the_count(bring):
     run = bring("iostat.txt", f"% iostat -xc 2\n{''.join(FREEBSD)}")
     assert {t for _, t, *_ in of_reads(run)} == {0, 1}
