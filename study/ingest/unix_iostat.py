@@ -290,14 +290,16 @@ def _keep(reading: Reading, source: Source, reports: list[Report]) -> None:
         reading.warnings.append("the first report is kept apart: it is of the time since the machine started")
     columns = list(dict.fromkeys(name for report in reports for disk in report.disks.values() for name in disk))
     for name, chosen in (("iostat.disks_since_boot", [0]), ("iostat.disks", range(1, len(reports)))):
-        series = Series(name, [Quantity(*DEVICE[column]) for column in columns], clock, source.name)
+        series = Series(name=name, quantities=[Quantity(*DEVICE[column]) for column in columns], clock=clock,
+                        file=source.name)
         for i in chosen:
             for device, values in reports[i].disks.items():
                 series.add(times[i], [values.get(column, math.nan) for column in columns], device)
         if len(series.times):
             reading.series.append(series)
     columns = list(dict.fromkeys(name for report in reports for name in report.machine))
-    machine = Series("iostat.cpu", [Quantity(*MACHINE[column]) for column in columns], clock, source.name)
+    machine = Series(name="iostat.cpu", quantities=[Quantity(*MACHINE[column]) for column in columns], clock=clock,
+                     file=source.name)
     for i in range(1, len(reports)):
         if reports[i].machine:
             machine.add(times[i], [reports[i].machine.get(column, math.nan) for column in columns])

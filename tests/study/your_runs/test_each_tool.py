@@ -100,7 +100,7 @@ def test_the_outcome_of_each_tool_is_one_that_it_stored(runs, tmp_path, name):
     [row] = chosen.labels(looked_at, outcome).to_dict("records")
     assert row[f"with {outcome}"] == 1
     table = clock.table(looked_at, chosen.run_of(looked_at, "", outcome))
-    assert (outcome in table) == (name not in ("filebench", "sysbench-cpu"))        # which have no interval
+    assert (outcome in table) == (name != "filebench")      # which has no interval
     for verdict in (correlating.verdict(correlating.look(table, outcome, "", 1)),
                     lags.verdict(lags.of_table(table, "", outcome, 5, 1), 1.0, 1.0),
                     change_points.verdict(change_points.of_table(table, outcome, 1), 1.0)):
